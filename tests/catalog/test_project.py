@@ -165,7 +165,7 @@ def test_invalid_settings_are_reported_with_place_and_fix(tmp_path):
     cases = [
         ('platform_ulr = "https://a.example"', r"toolhaft\.toml:1: there is no setting 'platform_ulr'\. Fix: did you mean 'platform_url'\?"),
         ("# settings\n\nhttp_alow = []", r"toolhaft\.toml:3: .*did you mean 'http_allow'"),
-        ("x = 1", "the settings are allow_env, http_allow, platform_url"),
+        ("x = 1", "the settings are allow_env, http_allow, owner, platform_url"),
         ("[platform]\nurl = 1", r"toolhaft\.toml:1: there is no setting 'platform'"),
         ('api_key = "th_x"', r"toolhaft\.toml:1: .*store the key with: lk login URL"),
         ('platform_url = "ftp://a.example"', r"toolhaft\.toml:1: the platform's address is not an http or https URL"),

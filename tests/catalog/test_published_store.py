@@ -17,6 +17,7 @@ from toolhaft.resources.clock import FakeClock
 from toolhaft.storage import open_database
 
 URL = "https://tools.example"
+RUN = "run: {argv: [wc]}\n"
 ANN = PlatformUser(owner="ann", org="acme")
 BOB = PlatformUser(owner="bob", org="acme")
 EVE = PlatformUser(owner="eve", org="other")
@@ -47,12 +48,12 @@ def ids(tools):
 
 
 def test_published_tool_keeps_its_text_and_gets_dates_owner_and_endpoint(store):
-    text = '# mine\nid: "words"  # short\nname: Words\ndescription: Counts words\ntags: [text]\n'
+    text = '# mine\nid: "words"  # short\nname: Words\ndescription: Counts words\ntags: [text]\nrun: {argv: [wc]}\n'
     published = store.put(text, ANN, base=None)
     assert published.text == (
         '# mine\nid: "words"  # short\nname: Words\ndescription: Counts words\nowner: "ann"\ntags: [text]\n'
         'created_at: "2027-01-15T08:00:00.000000Z"\nupdated_at: "2027-01-15T08:00:00.000000Z"\n'
-        'is_active: true\nendpoint: "https://tools.example/v3/tool/words"\n'
+        'is_active: true\nendpoint: "https://tools.example/v3/tool/words"\nrun: {argv: [wc]}\n'
     )
     assert store.get("words", ANN) == published
     assert published.tool.endpoint == "https://tools.example/v3/tool/words"
@@ -118,10 +119,7 @@ def test_missing_tool_is_created_with_any_base(store):
 def test_fields_that_the_platform_sets_are_never_taken_from_the_document(store, clock, user):
     now, later = "2027-01-15T08:00:00.000000Z", "2027-01-15T08:00:01.000000Z"
     for time in ("2024-01-01", "1970-01-01T00:00:00Z", "2999-12-31T23:59:59Z"):
-        more = (
-            f'created_at: "{time}"\nupdated_at: "{time}"\nis_active: false\n'
-            'endpoint: "https://first.example/x"\n'
-        )
+        more = f'created_at: "{time}"\nupdated_at: "{time}"\nendpoint: "https://first.example/x"\n'
         id = f"words{time[:4]}"
         published = store.put(document(id, more=more), user, base=...)
         assert (published.created_at, published.updated_at, published.owner) == (now, now, user.owner)
@@ -170,16 +168,18 @@ def test_foreign_endpoint_becomes_the_upstream_and_the_own_one_keeps_it(store):
             more = f'endpoint: "{endpoint}"\n' if endpoint else ""
             second = store.put(document("words", more=more), ANN, base=...)
             assert second.upstream == ("https://first.example/x" if upstream == "first" else upstream)
-            assert second.tool.endpoint == f"{URL}/v3/tool/words"
+            # nothing runs a tool without run and upstream, so it has no address
+            assert second.tool.endpoint == (f"{URL}/v3/tool/words" if upstream else None)
+            assert second.tool.is_active is (upstream is not None)
             assert store.get("words", ANN) == second
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        document("words", more="endpoint: https://tools.example/v3/tool/words  # where it is\n"),
-        document("words"),
-        "{id: words, name: Words, description: D}",
+        document("words", more=RUN + "endpoint: https://tools.example/v3/tool/words  # where it is\n"),
+        document("words", more=RUN),
+        "{id: words, name: Words, description: D, run: {argv: [wc]}}",
     ],
     ids=["as it was written", "added", "on one line"],
 )
@@ -435,7 +435,7 @@ def test_stored_fields_are_not_used_with_another_text(store, database):
         "another text": ("text", put.text.replace("Does something useful", "Does more")),
         "no stored fields": ("fields_text", None),
         "another kind": ("fields_text", f"0 {put.fields_text.partition(' ')[2]}"),
-        "broken": ("fields_text", "1"),
+        "broken": ("fields_text", "2"),
     }
     for name, (column, value) in cases.items():
         with in_case(name):
@@ -447,7 +447,7 @@ def test_stored_fields_are_not_used_with_another_text(store, database):
 
 
 def test_stored_fields_follow_the_address_of_the_platform(store, database):
-    store.put(document("words", more=RICH), ANN, base=None)
+    store.put(document("words", more=RICH + RUN), ANN, base=None)
     elsewhere = PublishedStore(database, url="http://127.0.0.1:9")
     found = elsewhere.get("words", ANN)
     assert found.fields["endpoint"] == "http://127.0.0.1:9/v3/tool/words"

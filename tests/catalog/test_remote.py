@@ -27,6 +27,8 @@ from toolhaft.errors import (
 
 pytestmark = pytest.mark.external
 
+ECHO = '{argv: [echo, "${input}"]}'
+
 
 @pytest.fixture(scope="module")
 def server():
@@ -53,7 +55,7 @@ def _return(answer, *_):
 
 
 def test_tool_is_published_listed_fetched_and_removed(remote, there):
-    put = remote.put(yaml_text("weather"), base=None)
+    put = remote.put(yaml_text("weather", run=ECHO), base=None)
     assert put.text == remote.get("weather").text
     assert "# kept" in put.text
     assert put.tool.endpoint == f"{there.url}/v3/tool/weather"
@@ -273,7 +275,7 @@ def test_very_short_key_is_not_masked(there):
 
 
 def test_inactive_tool_is_not_called(remote, there):
-    remote.put(yaml_text("a"))
+    remote.put(yaml_text("a", run=ECHO))
     tool = remote.runnable("a")
     there.requests.clear()
     result = execute_tool(tool.replace(is_active=False), {"input": "x"})
@@ -422,13 +424,13 @@ def test_remote_tool_is_called_on_its_platform_even_with_a_run_block(remote, the
 
 
 def test_handler_can_be_called_directly(remote):
-    remote.put(yaml_text("a"))
+    remote.put(yaml_text("a", run=ECHO))
     answer = remote.runnable("a").handler({"input": "x"}, ToolContext())
     assert answer.value == {"ran": "a", "with": {"input": "x"}}
 
 
 def test_catalog_lists_and_runs_remote_tools(remote):
-    remote.put(yaml_text("weather", description="Tells the weather of tomorrow"))
+    remote.put(yaml_text("weather", run=ECHO, description="Tells the weather of tomorrow"))
     catalog = Catalog(project=None, platform=remote)
     assert catalog.listing("weather").store == "platform"
     assert catalog.search("weather tomorrow")[0].id == "weather"

@@ -70,7 +70,7 @@ def test_flag_error_as_json_has_the_command_as_fix(project):
     ("id", "code", "told"),
     [
         ("idle", 1, "try: lk tool set idle --endpoint URL, or write `run:` into its file"),
-        ("off", 1, "try: write is_active: true into its file, then lk tool set off"),
+        ("off", 1, "try: lk tool get off"),
         ("needs", 5, "try: lk tool show needs"),
         ("bad", 3, "lk tool check"),
     ],

@@ -238,7 +238,7 @@ def test_broken_distribution_is_reported(project, tmp_path_factory):
         (
             tool("idle", "is_active: false\nrun: {argv: [date]}\n"),
             "switched off",
-            "write is_active: true into local-kit/tools/idle.yaml",
+            "lk tool get idle",
         ),
     ],
 )

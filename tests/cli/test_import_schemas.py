@@ -49,10 +49,14 @@ NO_NULL = "a: the file does not allow null"
 def test_common_server_schemas_are_imported(tmp_path):
     cases = [
         ({"type": ["string", "null"]}, {"type": "string"}, NO_NULL),
-        ({"type": ["string", "null"], "default": None}, {"type": "string"}, ""),
+        ({"type": ["string", "null"], "default": None}, {"type": "string", "default": None}, ""),
         ({"type": ["string", "null"], "enum": ["x", None]}, {"type": "string", "enum": ["x"]}, NO_NULL),
         ({"enum": ["x", None]}, {"type": "string", "enum": ["x"]}, NO_NULL),
-        ({"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}, {"type": "integer"}, ""),
+        (
+            {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
+            {"type": "integer", "default": None},
+            "",
+        ),
         ({"oneOf": [{"type": "null"}, {"$ref": "#/$defs/Order"}]}, ORDER, NO_NULL),
         ({"type": ["integer", "number"]}, {"type": "number"}, ""),
         ({"$ref": "#/$defs/Order"}, ORDER, ""),

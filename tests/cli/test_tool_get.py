@@ -8,6 +8,7 @@ from tests.cases import in_case
 from tests.catalog.kit import BUILT_IN
 from tests.cli.kit import ECHO, run_lk, write_yaml
 from toolhaft import load_tool
+from toolhaft.define.yaml import parse_tool
 
 pytestmark = pytest.mark.external
 
@@ -73,6 +74,7 @@ def test_fetched_tool_is_printed_as_json(tmp_path):
         "id": "mine",
         "file": "local-kit/tools/mine.yaml",
         "endpoint": f"{URL}/file_reader",
+        "is_active": True,
         "notes": [],
     }
     returns = load_tool(tmp_path / "local-kit/tools/mine.yaml").output_schema
@@ -83,7 +85,17 @@ def test_fetched_tool_is_printed_as_json(tmp_path):
 def test_existing_file_is_not_changed(tmp_path):
     file = write_yaml(tmp_path, "calculator", "mine\n")
     done = run_lk("tool", "get", "calculator", cwd=tmp_path)
-    assert done == (1, "", "error: exists: local-kit/tools/calculator.yaml\n  try: lk tool set calculator\n")
+    differs = "and it differs from what would be written; --force replaces it"
+    told = (
+        f"error: exists: local-kit/tools/calculator.yaml, {differs}\n  try: lk tool get calculator --force\n"
+    )
+    assert (done.exit, done.err) == (1, told)
+    assert done.out.splitlines()[:2] == [
+        "--- local-kit/tools/calculator.yaml",
+        "+++ local-kit/tools/calculator.yaml with --force",
+    ]
+    assert {"-mine", '+id: "calculator"'} <= set(done.out.splitlines())
+    assert run_lk("tool", "get", "calculator", "--json", cwd=tmp_path).out == ""
     assert file.read_text(encoding="utf-8") == "mine\n"
     forced = run_lk("tool", "get", "calculator", "--force", cwd=tmp_path)
     assert forced.exit == 0
@@ -127,14 +139,134 @@ def test_id_that_no_file_may_have_is_a_usage_error(tmp_path):
             assert not (tmp_path / "local-kit").exists()
 
 
-def test_unpublished_project_tool_cannot_be_fetched(tmp_path):
-    write_yaml(tmp_path, "echo", ECHO)
-    done = run_lk("tool", "get", "echo", "--force", cwd=tmp_path)
+def test_own_file_that_is_active_stays_as_it_is(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO)
+    for words in (["get", "echo"], ["get", "echo", "--force"]):
+        done = run_lk("tool", *words, cwd=tmp_path)
+        assert done == (0, "local-kit/tools/echo.yaml: already active\n", "  next: lk call echo --help\n")
+        assert file.read_text(encoding="utf-8") == ECHO
+
+
+def test_fetching_again_finds_nothing_to_do(tmp_path):
+    for id in ("calculator", "echo"):
+        write_yaml(tmp_path, "echo", ECHO)
+        run_lk("tool", "set" if id == "echo" else "get", id, cwd=tmp_path)
+        done = run_lk("tool", "get", id, cwd=tmp_path)
+        assert (done.exit, done.out) == (0, f"local-kit/tools/{id}.yaml: already active\n")
+
+
+def test_own_file_is_activated_in_place(tmp_path):
+    off = ECHO.replace("run:", "is_active: false  # until May\n# the voice\nrun:")
+    file = write_yaml(tmp_path, "echo", off)
+    done = run_lk("tool", "get", "echo", cwd=tmp_path)
     assert done == (
-        1,
-        "",
-        "error: echo is already in this project, and it is neither published nor installed\n  try: lk tool set echo\n",
+        0,
+        "local-kit/tools/echo.yaml: activated: is_active: false was removed\n",
+        "  next: lk call echo --help\n",
     )
+    assert file.read_text(encoding="utf-8") == off.replace("is_active: false  ", "")
+    file.write_text(off, encoding="utf-8")
+    told = json.loads(run_lk("tool", "get", "echo", "--json", cwd=tmp_path).out)
+    assert (told["file"], told["is_active"]) == ("local-kit/tools/echo.yaml", True)
+    assert "hello" in call(tmp_path, "echo", {"text": "hello"})
+
+
+def test_force_activates_an_own_file_too(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO + "is_active: false\n")
+    assert run_lk("tool", "get", "echo", "--force", cwd=tmp_path).exit == 0
+    assert file.read_text(encoding="utf-8") == ECHO
+
+
+def test_file_that_is_named_for_another_tool_is_not_activated(tmp_path):
+    text = ECHO + "is_active: false\n"
+    file = write_yaml(tmp_path, "other", text)
+    assert run_lk("tool", "get", "other", cwd=tmp_path) == (
+        3,
+        "",
+        "error: local-kit/tools/other.yaml defines 'echo', not 'other'\n  try: lk tool get echo\n",
+    )
+    assert file.read_text(encoding="utf-8") == text
+    assert run_lk("tool", "get", "echo", cwd=tmp_path).exit == 0
+    assert file.read_text(encoding="utf-8") == ECHO
+
+
+def test_existing_copy_that_is_switched_off_names_its_own_command(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    run_lk("tool", "get", "echo", "parrot", cwd=tmp_path)
+    file = tmp_path / "local-kit/tools/parrot.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace("is_active: true", "is_active: false"), "utf-8")
+    done = run_lk("tool", "get", "echo", "parrot", cwd=tmp_path)
+    assert (done.exit, done.err) == (
+        1,
+        "error: exists: local-kit/tools/parrot.yaml, and it is switched off\n  try: lk tool get parrot\n",
+    )
+
+
+def test_switch_that_cannot_be_taken_out_is_left_to_its_author(tmp_path):
+    text = f"{ECHO}is_active: &off false\nretryable: *off\n"
+    file = write_yaml(tmp_path, "echo", text)
+    done = run_lk("tool", "get", "echo", cwd=tmp_path)
+    assert (done.exit, file.read_text(encoding="utf-8")) == (1, text)
+    assert "take is_active: false out by hand, since another value refers to it" in done.err
+
+
+def test_own_file_that_nothing_runs_says_what_to_add(tmp_path):
+    endpoint = f"endpoint: {URL}/echo\n"
+    whys = {
+        "": "it has neither run nor endpoint",
+        "is_active: false\n": "it has neither run nor endpoint",
+        endpoint: f"no active tool is published or installed at its endpoint {URL}/echo",
+    }
+    for more, why in whys.items():
+        with in_case(more):
+            text = ECHO.partition("run:")[0] + more
+            file = write_yaml(tmp_path, "echo", text)
+            done = run_lk("tool", "get", "echo", cwd=tmp_path)
+            assert (done.exit, done.out, file.read_text(encoding="utf-8")) == (1, "", text)
+            assert done.err == (
+                f"error: nothing runs echo: {why}. Write one of these lines into local-kit/tools/echo.yaml:\n"
+                '    run: {argv: ["PROGRAM", "${text}"]}\n'
+                '    run: {python: "MODULE:echo"}\n'
+                '    run: {http: {method: POST, url: "https://HOST/PATH", body: {"text": "${text}"}}}\n'
+                '    endpoint: "https://HOST/echo"\n'
+                "  try: lk tool get echo\n"
+            )
+            for line in done.err.splitlines()[1:5]:  # each of them is valid, and activates the tool
+                written = text.replace(endpoint, "").replace("is_active: false\n", "") + line.strip() + "\n"
+                assert parse_tool(written).is_active
+
+
+def test_clone_of_a_tool_that_is_switched_off_stays_off_until_it_is_activated(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO + "is_active: false\n")
+    run_lk("tool", "set", "echo", cwd=tmp_path)
+    file.unlink()
+    done = run_lk("tool", "get", "echo", cwd=tmp_path)
+    assert done == (
+        0,
+        "local-kit/tools/echo.yaml: written, not active: it is switched off\n",
+        "  next: lk tool get echo\n",
+    )
+    assert (load_tool(file).is_active, load_tool(file).is_active_in_file) == (False, False)
+    assert run_lk("tool", "get", "echo", cwd=tmp_path).exit == 0
+    assert load_tool(file).is_active
+    run_lk("tool", "get", "echo", "parrot", cwd=tmp_path)
+    assert not load_tool(file.with_name("parrot.yaml")).is_active
+
+
+def test_own_file_that_differs_from_the_published_one_is_compared(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO)
+    run_lk("tool", "set", "echo", cwd=tmp_path)
+    mine = file.read_text(encoding="utf-8").replace("Says what", "Repeats what")
+    file.write_text(mine, encoding="utf-8")
+    done = run_lk("tool", "get", "echo", cwd=tmp_path)
+    assert (done.exit, file.read_text(encoding="utf-8")) == (1, mine)
+    assert [line for line in done.out.splitlines() if line[0] in "+-"][2:] == [
+        '-description: "Repeats what it is told"',
+        '+description: "Says what it is told"',
+    ]
+    assert done.err.endswith("  try: lk tool get echo --force\n")
+    assert run_lk("tool", "get", "echo", "--force", cwd=tmp_path).exit == 0
+    assert "Says what" in file.read_text(encoding="utf-8")
 
 
 def test_copy_is_private_without_owner_and_forwards_to_the_original(tmp_path):
@@ -146,7 +278,7 @@ def test_copy_is_private_without_owner_and_forwards_to_the_original(tmp_path):
     assert "42" in call(tmp_path, "sums", {"expression": "6 * 7"})
     published = run_lk("tool", "set", "sums", cwd=tmp_path)
     assert published.exit == 0
-    assert load_tool(tmp_path / "local-kit/tools/sums.yaml").endpoint == f"{URL}/sums"
+    assert load_tool(tmp_path / "local-kit/tools/sums.yaml").endpoint == f"{URL}/calculator"
     assert "42" in call(tmp_path, "sums", {"expression": "6 * 7"})
 
 

@@ -20,7 +20,7 @@ def test_the_built_in_tools_are_listed_in_an_empty_folder(tmp_path):
     done = run_lk("tool", "ls", cwd=tmp_path)
     assert (done.exit, done.err) == (0, "")
     header, *rows = done.out.splitlines()
-    assert header.split() == ["ID", "STORE", "SHARE", "TAGS", "DESCRIPTION"]
+    assert header.split() == ["ID", "STORE", "ACTIVE", "SHARE", "TAGS", "DESCRIPTION"]
     assert [row.split()[0] for row in rows] == BUILT_IN
     assert not os.listdir(tmp_path), "a list writes nothing where there is no project"  # noqa: PTH208 -- names
 
@@ -70,7 +70,7 @@ def test_shadowed_built_in_tool_is_shown(tmp_path):
 def test_tool_without_run_is_listed_as_not_active(tmp_path):
     write_yaml(tmp_path, "echo", ECHO.partition("run:")[0])
     [row] = [row for row in run_lk("tool", "ls", cwd=tmp_path).out.splitlines() if row.startswith("echo")]
-    assert "project, not active" in row
+    assert row.split()[:4] == ["echo", "project", "no", "private"]
 
 
 def test_invalid_file_is_a_warning_and_others_are_listed(tmp_path):

@@ -74,7 +74,8 @@ def test_platform_tool_can_be_copied_under_another_id(tmp_path, platform):
     (tmp_path / "local-kit/tools/echo.yaml").unlink()
     assert run_lk("tool", "get", "echo", "parrot", cwd=tmp_path, env=platform.env).exit == 0
     tool = load_tool(tmp_path / "local-kit/tools/parrot.yaml")
-    assert (tool.endpoint, tool.updated_at, tool.owner) == (f"{platform.url}/v3/tool/echo", None, None)
+    assert (tool.endpoint, tool.updated_at, tool.owner) == (None, None, None)
+    assert (tool.is_active, tool.run.kind) == (True, "argv")
 
 
 def test_wrong_key_exits_with_5(tmp_path, platform):

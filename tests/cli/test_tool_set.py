@@ -4,15 +4,27 @@ import json
 
 import pytest
 
+from tests.cases import in_case
 from tests.cli.kit import ECHO, run_lk, start_lk, write_yaml
+from tests.serve.kit import serving_settings
 from toolhaft import load_tool
 from toolhaft.catalog.published import PlatformUser
 from toolhaft.catalog.published_store import PublishedStore
+from toolhaft.serve import Settings
 from toolhaft.storage import open_database
 
 pytestmark = pytest.mark.external
 
 URL = "http://127.0.0.1:8420/v3/tool"
+
+
+OPERATOR = PlatformUser(is_operator=True)
+
+
+def published_store(folder):
+    return PublishedStore(
+        open_database(f"sqlite://{folder}/.toolhaft/platform.db"), url="http://127.0.0.1:8420"
+    )
 
 
 def published(folder, id):
@@ -47,6 +59,7 @@ def test_setting_again_changes_only_updated_at(tmp_path):
         "id": "echo",
         "file": "local-kit/tools/echo.yaml",
         "endpoint": f"{URL}/echo",
+        "is_active": True,
         "updated_at": second.updated_at,
         "is_written": True,
         "warnings": [],
@@ -127,10 +140,74 @@ def test_endpoint_flag_sets_the_upstream(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO.partition("run:")[0])
     done = run_lk("tool", "set", "echo", "--endpoint", "https://example.com/echo", cwd=tmp_path)
     assert done.exit == 0
-    assert load_tool(file).endpoint == f"{URL}/echo"
+    assert done.out.splitlines()[0] == f"echo: published at {URL}/echo"
+    assert load_tool(file).endpoint == "https://example.com/echo"
     done = run_lk("tool", "set", "echo", "--endpoint", "no address", cwd=tmp_path)
     assert (done.exit, done.out) == (2, "")
     assert "endpoint" in done.err
+
+
+def test_endpoint_of_the_author_is_never_replaced(tmp_path):
+    endpoints = ["https://svc.example.com/echo", "https://other.example/v3/tool/echo", f"{URL}/calculator"]
+    for number, endpoint in enumerate(endpoints):
+        with in_case(endpoint):
+            folder = tmp_path / str(number)
+            text = f"{ECHO.partition('run:')[0]}endpoint: {endpoint}   # ours\n"
+            file = write_yaml(folder, "echo", text)
+            for _ in range(3):
+                done = run_lk("tool", "set", "echo", "--json", cwd=folder)
+                assert json.loads(done.out)["endpoint"] == f"{URL}/echo"
+                assert f"endpoint: {endpoint}   # ours\n" in file.read_text(encoding="utf-8")
+            assert published_store(folder).get("echo", OPERATOR).upstream == endpoint.replace(
+                f"{URL}/", "/v3/tool/"
+            )
+            assert run_lk("tool", "get", "echo", cwd=folder).out.endswith("echo.yaml: already active\n")
+            row = next(
+                row for row in run_lk("tool", "ls", cwd=folder).out.splitlines() if row.startswith("echo")
+            )
+            assert "hides" not in row
+
+
+def test_address_of_the_platform_follows_the_platform(tmp_path):
+    folder = tmp_path / "project"
+    file = write_yaml(folder, "echo", ECHO)
+    own = write_yaml(
+        folder, "up", ECHO.partition("run:")[0].replace('"echo"', '"up"') + "endpoint: https://x.example/\n"
+    )
+    run_lk("tool", "set", "echo", cwd=folder)
+    assert load_tool(file).endpoint == f"{URL}/echo"
+    settings = Settings(database_url=f"sqlite:///{tmp_path}/shared.db", port=0)
+    addresses = []
+    for _ in range(2):  # the embedded one, then a platform that moves to another port
+        with serving_settings(settings) as served:
+            env = {"TOOLHAFT_PLATFORM_URL": served.url, "TOOLHAFT_API_KEY": served.key}
+            for id in ("echo", "up"):
+                assert run_lk("tool", "set", id, cwd=folder, env=env).exit == 0
+            addresses.append(served.url)
+            assert load_tool(file).endpoint == f"{served.url}/v3/tool/echo"
+            assert load_tool(own).endpoint == "https://x.example/"
+    assert addresses[0] != addresses[1]
+
+
+def test_owner_of_the_file_must_be_the_caller(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO + 'owner: "ann"\n')
+    done = run_lk("tool", "set", "echo", cwd=tmp_path)
+    assert done == (
+        5,
+        "",
+        (
+            "error: the tool names the owner 'ann', and nothing says that this is you; take owner out, or, if it "
+            'is your own id, write owner = "ann" into toolhaft.toml\n  try: lk tool set echo\n'
+        ),
+    )
+    assert load_tool(file).updated_at is None
+    (tmp_path / "toolhaft.toml").write_text('owner = "ann"\n', encoding="utf-8")
+    assert run_lk("tool", "set", "echo", cwd=tmp_path).exit == 0
+    assert run_lk("tool", "set", "echo", cwd=tmp_path, env={"TOOLHAFT_OWNER": "bob"}).exit == 0
+    file.write_text(file.read_text(encoding="utf-8").replace('"ann"', '"eve"'), encoding="utf-8")
+    assert (
+        "and you are 'bob'" in run_lk("tool", "set", "echo", cwd=tmp_path, env={"TOOLHAFT_OWNER": "bob"}).err
+    )
 
 
 def test_one_of_two_concurrent_sets_gets_a_conflict(tmp_path):

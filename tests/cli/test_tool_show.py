@@ -39,7 +39,7 @@ returns:""",
         "echo: Echo",
         "  Says what it is told",
         "  when to use: To hear it again",
-        "  project (local-kit/tools/echo.yaml), org",
+        "  project (local-kit/tools/echo.yaml), org, active",
         "  effect read, at most 2.5 s, not retryable",
         "  tags: speech",
         '  runs: argv ["printf", "--", "%s", "${text}", "${times}", "${voice}"]',
@@ -98,7 +98,7 @@ def test_show_reports_shadowed_and_inactive_tools(tmp_path):
     write_yaml(tmp_path, "calculator", text)
     done = run_lk("tool", "show", "calculator", cwd=tmp_path)
     assert "  hides: built-in (toolhaft)" in done.out
-    assert "private, not active" in done.out
+    assert "private, not active: it has neither run nor endpoint\n" in done.out
 
 
 def test_every_format_prints_only_json_to_standard_output(tmp_path, monkeypatch, capsys):

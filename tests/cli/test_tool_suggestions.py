@@ -137,11 +137,11 @@ def test_check_and_set_warn_about_an_inactive_tool(tmp_path):
     done = run_lk("tool", "set", "echo", cwd=tmp_path)
     assert (done.exit, done.out.splitlines()[0]) == (
         0,
-        "echo: published at http://127.0.0.1:8420/v3/tool/echo",
+        "echo: published, not active",
     )
     assert "warning: nothing runs it: add a run: block to the file, or give --endpoint URL\n" in done.err
     assert done.err.endswith("  next: lk tool set echo --endpoint URL\n")
-    # its own address in its file is nothing that runs it
+    assert load_tool(tmp_path / FILE).endpoint is None
     assert ": warning: nothing runs it. Fix: " in run_lk("tool", "check", cwd=tmp_path).out
     told = json.loads(run_lk("tool", "set", "echo", "--json", cwd=tmp_path).out)
     assert [warning for warning in told["warnings"] if "nothing runs it" in warning]
@@ -160,16 +160,26 @@ def test_active_tool_has_no_warning(tmp_path):
     assert "nothing runs" not in done.err
 
 
-def test_publishing_an_inactive_tool_notes_its_activation(tmp_path):
+def test_tool_that_is_switched_off_is_published_switched_off(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO + "is_active: false\n")
     done = run_lk("tool", "set", "echo", cwd=tmp_path)
     assert done.exit == 0
-    assert "note: the file had is_active: false; publishing set it to true\n" in done.err
-    assert load_tool(file).is_active_in_file is True
-    assert "publishing activates" not in run_lk("tool", "set", "echo", cwd=tmp_path).err
-    file.write_text(file.read_text(encoding="utf-8").replace("is_active: true", "is_active: false"), "utf-8")
+    assert done.err == (
+        "note: it is published switched off, since the file says is_active: false\n  next: lk tool get echo\n"
+    )
+    assert load_tool(file).is_active_in_file is False
+    file.unlink()
+    assert (
+        "not active: its file says is_active: false"
+        in run_lk("call", "echo", "--text", "x", cwd=tmp_path).err
+    )
+    run_lk("tool", "get", "echo", cwd=tmp_path)
+    done = run_lk("tool", "get", "echo", cwd=tmp_path)
+    assert done.err == "  next: lk tool set echo\n"
     told = json.loads(run_lk("tool", "set", "echo", "--json", cwd=tmp_path).out)
-    assert any("publishing set it to true" in warning for warning in told["warnings"])
+    assert (told["is_active"], told["warnings"]) == (True, [])
+    file.unlink()
+    assert run_lk("call", "echo", "--text", "hello", cwd=tmp_path).exit == 0
 
 
 def test_endpoint_for_a_tool_with_a_run_block_is_a_usage_error(tmp_path):

@@ -98,9 +98,10 @@ def test_a_schema_that_yaml_cannot_express_is_refused_with_every_reason():
             "b": True,
             "c": {"type": "string"},
             "d": {"type": "object", "description": "D", "required": ["x"]},
-            "e": {"type": "string", "description": "E", "default": None},
+            "e": {"type": "object", "description": "E", "required": ["x"], "default": None},
             "f": {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "F"},
         },
+        "required": ["e"],
     }
     types = "string, number, integer, boolean, array, object"
     assert refusal(raw(schema, {"type": "integer"})).splitlines() == [
@@ -110,7 +111,7 @@ def test_a_schema_that_yaml_cannot_express_is_refused_with_every_reason():
         f"- parameter 'b' does not have one simple type. Fix: give it one of {types}",
         "- parameter 'c' has no description. Fix: describe it",
         "- parameter 'd' is optional and lists required keys. Fix: make it required, or its keys optional",
-        "- parameter 'e' has the default null. Fix: leave the default out",
+        "- parameter 'e' is required, has a default and lists required keys. Fix: leave the default out",
         f"- parameter 'f' does not have one simple type. Fix: give it one of {types}",
         "- the output is not an object with named fields. Fix: return such an object, or declare no output",
     ]
@@ -452,7 +453,6 @@ def test_any_tool_that_is_dumped_loads_as_it_was(words, properties, data):
         **definition(made),
         "input_schema": schema if required else {"type": "object", "properties": properties},
         "share": "private",
-        "is_active": False,
     }
 
 

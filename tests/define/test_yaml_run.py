@@ -246,7 +246,7 @@ def test_an_inactive_file_stays_inactive():
     off = parse_tool(WEATHER.replace("effect: read", "is_active: false"))
     assert (off.is_active, off.is_active_in_file, off.handler) == (False, False, None)
     unsaid = parse_tool(WEATHER)
-    assert (unsaid.is_active, unsaid.is_active_in_file, unsaid.handler is None) == (False, None, False)
+    assert (unsaid.is_active, unsaid.is_active_in_file, unsaid.handler is None) == (True, None, False)
     assert "is_active: false" in write_tool(unsaid.replace(is_active=False))
     assert parse_tool(write_tool(off.replace(is_active=True))).handler is not None
 

@@ -134,6 +134,9 @@ def test_schema_minimal_valid_has_every_default_of_the_field_reference(load):
     assert (made.name, made.title, made.description) == ("my-tool", "My Tool", "Does something useful")
     assert (made.owner, made.share, made.tags) == (None, "private", ())
     assert (made.created_at, made.updated_at, made.is_active, made.endpoint) == (None, None, False, None)
+    # `is_active` has the default false: nothing runs this tool. DESIGN: with a run block it would be active
+    assert load(MINIMAL_VALID + 'run: {argv: ["echo", "${input}"]}\n').is_active
+    assert not load(MINIMAL_VALID + "is_active: true\n").is_active
     assert made.input_schema == {
         "type": "object",
         "properties": {"input": {"type": "string", "description": "Input value"}},
@@ -273,9 +276,29 @@ def test_parameter_fields_default_is_any_value_of_the_type(load, type, default, 
     assert made.validate("{}") == ValidArguments({"input": value})
 
 
-def test_parameter_fields_default_null_is_no_default(load):
-    made = load(item("parameters", required="false", default="null"))
-    assert made.input_schema["properties"]["input"] == {"type": "string", "description": "Input value"}
+def test_parameter_fields_default_null_is_a_value_that_is_kept(load, tmp_path):
+    """`parameters[].default`: any, null. DESIGN: a parameter with a default is optional."""
+    made = load(item("parameters", default="null"))
+    assert made.input_schema == {
+        "type": "object",
+        "properties": {"input": {"type": "string", "description": "Input value", "default": None}},
+    }
+    assert made.validate("{}") == ValidArguments({})
+    dump_tool(made.replace(title="Another"), tmp_path / "again.yaml")
+    assert load_tool(tmp_path / "again.yaml").input_schema == made.input_schema
+
+
+def test_parameter_fields_with_a_default_are_optional_unless_they_say_otherwise(load):
+    assert load(item("parameters", default="a")).validate("{}") == ValidArguments({"input": "a"})
+    said = load(item("parameters", default="a", required="true"))
+    assert isinstance(said.validate("{}"), InvalidArguments)
+
+
+def test_parameter_fields_whose_limits_exclude_every_value_are_told_with_their_line(load):
+    """Design principle "Type Safety: strong parameter validation"."""
+    message = problem(load, item("parameters", type="number", minimum="5", maximum="3"))
+    assert message.startswith("my-tool.yaml:9: parameter 'input': minimum 5 is above maximum 3")
+    assert message.endswith("Fix: swap the two, or correct one of them")
 
 
 @each_case(

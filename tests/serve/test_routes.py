@@ -8,6 +8,7 @@ import pytest
 from tests.cases import in_case
 from tests.postgres import new_url
 from tests.serve.kit import DATABASES, SHOUT, make_key, plain_tool, platform
+from toolhaft.define.yaml import parse_tool
 
 
 @pytest.fixture
@@ -38,17 +39,48 @@ def test_a_tool_is_published_and_read_as_json(near):
         "name": "Hail",
         "description": "Say \u00e9 \U0001f600 and 'quotes': # no comment",
         "parameters": [{"name": "n", "type": "number", "required": False, "description": "A number"}],
+        "run": {"argv": ["echo", "${n}"]},
     }
     made = near.put("hail", json.dumps(fields), content_type="application/json")
     assert made.status == 201
     told = made.json
-    assert {name: told[name] for name in ("id", "name", "description", "parameters")} == fields
+    assert {name: told[name] for name in fields} == fields
     assert told["endpoint"] == "http://127.0.0.1:8420/v3/tool/hail"
     assert near.ask("GET", "/v3/tools/hail").json == told
     yaml = near.ask("GET", "/v3/tools/hail", accept="application/yaml").body.decode()
     assert yaml.startswith("id: ")
     told["description"] = "Another."
     assert near.put("hail", json.dumps(told), content_type="application/json").status == 200
+
+
+def test_the_api_says_whether_a_tool_is_active_and_a_call_does_the_same(near):
+    run = 'run: {http: {method: GET, url: "https://example.com/"}}\n'
+    head = "id: {}\nname: A\ndescription: Does it\n"
+    cases = {
+        "runs": (run, True),
+        "said": ("is_active: true\n" + run, True),
+        "off": ("is_active: false\n" + run, False),
+        "far": ("endpoint: https://svc.example.com/\n", True),
+        "bare": ("", False),
+        "bold": ("is_active: true\n", False),
+    }
+    for id, (more, is_active) in cases.items():
+        with in_case(id):
+            put = near.put(id, head.format(id) + more)
+            assert put.status == 201
+            read = near.ask("GET", f"/v3/tools/{id}").json
+            listed = {one["id"]: one for one in near.ask("GET", "/v3/tools").json["tools"]}
+            assert (read["is_active"], listed[id]["is_active"]) == (is_active, is_active)
+            made = parse_tool(put.body.decode())
+            assert (made.is_active, ("endpoint" in read)) == (is_active, id not in ("bare", "bold"))
+            if not is_active:
+                answer = near.run(id, {})
+                assert answer.status == 424
+                assert f"{id} is not active: " in answer.json["detail"]
+    text = near.ask("GET", "/v3/tools/off", accept="application/yaml").body.decode()
+    assert "is_active: false\n" in text
+    assert near.put("off", text.replace("is_active: false", "is_active: true")).status == 200
+    assert near.ask("GET", "/v3/tools/off").json["is_active"] is True
 
 
 def test_invalid_json_documents_are_refused(near):

@@ -6,9 +6,8 @@ import re
 from typing import Final
 
 from toolhaft.define.running.platform_keys import normal_url
+from toolhaft.define.running.platform_settings import RUN_PATH
 
-RUN_PATH: Final = "/v3/tool/"
-"""The path between a platform's address and the id of a tool that runs there."""
 _ENDPOINT: Final = re.compile(r"""^endpoint:[ ]*["']?""", re.MULTILINE)
 _LINE_END: Final = re.compile(r"""["']?[ ]*(?:\#.*)?\r?$""", re.MULTILINE)
 

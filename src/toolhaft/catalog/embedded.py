@@ -139,7 +139,7 @@ class EmbeddedPlatform:
     def _user(self) -> PlatformUser:
         from toolhaft.catalog.published import PlatformUser  # noqa: PLC0415 -- it loads the YAML package
 
-        return PlatformUser(is_operator=True)
+        return PlatformUser(owner=self._project.owner or "", is_operator=True)
 
     def _existing_store(self, id: str) -> PublishedStore:
         store = self._open_store(create=False)
@@ -156,7 +156,9 @@ class EmbeddedPlatform:
             from toolhaft.catalog.published_store import PublishedStore  # noqa: PLC0415 -- it loads the YAML package
 
             if self._store is None:
-                self._store = PublishedStore(database, url=self.url, keeps_created_at=True)
+                self._store = PublishedStore(
+                    database, url=self.url, keeps_created_at=True, assigns_owners=False
+                )
             return self._store
 
     def _open(self, *, create: bool) -> Database | None:

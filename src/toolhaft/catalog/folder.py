@@ -11,6 +11,7 @@ from typing import Final, cast
 from toolhaft.catalog.cache_file import FRESH_NS, read_cache, write_cache
 from toolhaft.catalog.listing import Listing, digest_fields, listing_of_fields
 from toolhaft.catalog.project import Project
+from toolhaft.define.running.platform_settings import DEFAULT_URL
 from toolhaft.errors import DefinitionError
 
 TYPE_CHECKING = False  # a list from the cache must not load the YAML package
@@ -63,10 +64,10 @@ def load_file(project: Project, place: str) -> AnyYamlTool:
     Raises:
         DefinitionError: with every problem of the file.
     """
-    from toolhaft.define.yaml import load_tool  # noqa: PLC0415 -- listing does not need it
+    from toolhaft.define.yaml import load_definition  # noqa: PLC0415 -- listing does not need it
 
     try:
-        return load_tool(project.root / place)
+        return load_definition(project.root / place)
     except DefinitionError as error:
         raise _with_relative_paths(project, error) from error.__cause__
 
@@ -139,6 +140,11 @@ def _read_file(project: Project, name: str) -> Listing | DefinitionError:
     except DefinitionError as error:
         return error
     listing = listing_of_fields(fields, store="project", place=place)
+    if "endpoint" in fields and "run" not in fields:
+        from toolhaft.catalog.addresses import tool_id_at  # noqa: PLC0415 -- few files need it
+
+        forwards_to = tool_id_at(DEFAULT_URL, cast("str", fields["endpoint"]))
+        listing = replace(listing, forwards_to=forwards_to or "")
     # only a file that was published can be the same tool as one on a platform
     return replace(listing, digest=digest_fields(fields)) if listing.updated_at else listing
 

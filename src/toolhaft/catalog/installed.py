@@ -87,6 +87,25 @@ def load_entry_point(entry: ToolEntryPoint) -> AnyTool:
     return tool
 
 
+def installed_tool(id: str) -> AnyTool | None:
+    """The tool that an installed distribution offers under an id; None if none does.
+
+    Raises:
+        DefinitionError: if it cannot be loaded.
+    """
+    entry = _entry_point(id)
+    return None if entry is None else load_entry_point(entry)
+
+
+def is_installed(id: str) -> bool:
+    """True if an installed distribution offers a tool under an id; it is not loaded."""
+    return _entry_point(id) is not None
+
+
+def _entry_point(id: str) -> ToolEntryPoint | None:
+    return next((entry for entry in InstalledTools().entry_points if entry.id == id), None)
+
+
 class InstalledTools:
     """The tools of all distributions on `sys.path`, cached in a file between processes.
 

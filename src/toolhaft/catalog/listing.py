@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal, cast
 
+from toolhaft.define.running.activation import is_active
+
 TYPE_CHECKING = False  # a listing from a cache must not load the tools' packages
 if TYPE_CHECKING:
     from toolhaft.core.conversion import AnyTool
@@ -32,13 +34,15 @@ class Listing:
     place: str = ""
     """The file, relative to the project; or the distribution; or the platform's address."""
     is_active: bool = True
-    """False if nothing runs the tool, so that a call fails."""
+    """False if nothing runs the tool, or it is switched off, so that a call fails."""
     effect: str = "irreversible"
     updated_at: str | None = None
     shadows: tuple[str, ...] = ()
     """Tools with the same id in later sources, as 'source (place)'."""
     search_text: str = field(default="", repr=False)
     """More text for search: parameter names, their descriptions, when to use the tool."""
+    forwards_to: str = field(default="", repr=False)
+    """For a file without `run`: the id of the tool at its endpoint, if that is at the default address."""
     digest: str = field(default="", repr=False)
     """Digest of all fields of its YAML document; empty if it was not computed."""
 
@@ -118,7 +122,7 @@ def listing_of(tool: AnyTool, *, store: SourceName, place: str = "", owner: str 
         share=getattr(tool, "share", "private" if store == "given" else "public"),
         store=store,
         place=place,
-        is_active=tool.handler is not None,
+        is_active=tool.is_active,
         effect=str(tool.effect),
         updated_at=getattr(tool, "updated_at", None),
         search_text=_search_text(tool.input_schema, tool.when_to_use),
@@ -130,7 +134,6 @@ def listing_of_fields(
 ) -> Listing:
     """The listing of a tool, from the fields of its document; a wrong value is left out."""
     tags, share = fields.get("tags"), fields.get("share")
-    can_run = store == "platform" or "run" in fields or "endpoint" in fields
     id = _text(fields, "id")
     return Listing(
         id=id,
@@ -143,7 +146,7 @@ def listing_of_fields(
         share=share if share in SHARES else "private",
         store=store,
         place=place,
-        is_active=can_run and fields.get("is_active") is not False,
+        is_active=is_active(fields),
         effect=_text(fields, "effect") or "irreversible",
         updated_at=_text(fields, "updated_at") or None,
         search_text=_search_text_of_fields(fields),
@@ -167,19 +170,14 @@ def _search_text_of_fields(fields: Mapping[str, object]) -> str:
 def digest_fields(fields: Mapping[str, object]) -> str:
     """The digest of the fields of a YAML document.
 
-    The endpoint on a platform is left out: one platform may have several addresses. So are an empty `tags`
-    and `share: private`, which a platform adds to every document, and which files may leave out.
+    The endpoint is left out: the platform's own takes the place of the author's, and may change.
     """
     import json  # noqa: PLC0415 -- a list from a cache computes no digests
     from hashlib import sha256  # noqa: PLC0415 -- the same
 
-    digested = dict(fields)
-    if str(digested.get("endpoint", "")).endswith(f"/v3/tool/{digested.get('id')}"):
-        del digested["endpoint"]
-    if digested.get("share") == "private":
-        del digested["share"]
-    if not digested.get("tags", True):
-        del digested["tags"]
+    # with the defaults that a platform may or may not list
+    digested: dict[str, object] = {"share": "private", "tags": [], **fields, "is_active": is_active(fields)}
+    digested.pop("endpoint", None)
     return sha256(json.dumps(digested, sort_keys=True, default=str).encode(errors="replace")).hexdigest()
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from toolhaft.define.running.variable_bindings import VariableBinding
 
 DATABASE_VARIABLE: Final = "TOOLHAFT_DATABASE_URL"
-_KEYS: Final = ("allow_env", "http_allow", "platform_url")
+OWNER_VARIABLE: Final = "TOOLHAFT_OWNER"
+_KEYS: Final = ("allow_env", "http_allow", "owner", "platform_url")
 _OWNED: Final = ("", "local-kit", "local-kit/tools", SETTINGS_FILE, ".env", ".toolhaft")
 """The files that decide which tools run and where keys are sent."""
 _MAX_SETTINGS_BYTES: Final = 100_000
@@ -45,6 +46,8 @@ class Project:
     """Environment variables with the hosts that may receive them; only these are for published tools."""
     configured_url: str | None = None
     """`platform_url` of toolhaft.toml; the environment wins over it: see the property `platform_url`."""
+    configured_owner: str | None = None
+    """`owner` of toolhaft.toml; the environment wins over it: see the property `owner`."""
 
     @classmethod
     def find(cls, start: str | os.PathLike[str] | None = None) -> Project:
@@ -79,6 +82,7 @@ class Project:
             http_allow=cast("tuple[str, ...]", settings.get("http_allow", ())),
             allow_env=cast("tuple[VariableBinding, ...]", settings.get("allow_env", ())),
             configured_url=cast("str | None", settings.get("platform_url")),
+            configured_owner=cast("str | None", settings.get("owner")),
         )
 
     @property
@@ -132,6 +136,15 @@ class Project:
         """
         url = self.setting(URL_VARIABLE)
         return check_url(url, place=URL_VARIABLE) if url else self.configured_url
+
+    @property
+    def owner(self) -> str | None:
+        """The caller's own id on the embedded platform, where there is no key that has one.
+
+        Raises:
+            ConfigError: if the .env file cannot be read.
+        """
+        return self.setting(OWNER_VARIABLE) or self.configured_owner
 
     @property
     def access(self) -> PlatformAccess:
@@ -291,6 +304,10 @@ def _check_setting(key: str, value: object, place: str) -> object:
         return tuple(cast("list[str]", hosts))
     if key == "allow_env":
         return _read_bindings(value, place)
+    if key == "owner":
+        if not isinstance(value, str) or not value.strip():
+            raise ConfigError("owner is not a text", place=place, fix='write owner = "ann"')
+        return value.strip()
     raise _unknown(key, place)
 
 

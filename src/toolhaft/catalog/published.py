@@ -67,7 +67,7 @@ MIGRATIONS: Final = (
 COLUMNS: Final = (
     "id, owner, org, share, text, upstream, created_at, updated_at, is_operators, url, revision, fields_text"
 )
-_FIELDS_FORMAT: Final = "1"
+_FIELDS_FORMAT: Final = "2"
 """The kind of stored fields; other kinds are not used. Change it when documents are checked differently."""
 _NAMES: Final = COLUMNS.split(", ")
 _SAVE: Final = (

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from types import EllipsisType
 from typing import Final, cast
 
-from toolhaft.catalog.addresses import RUN_PATH, replace_endpoint, tool_id_at
+from toolhaft.catalog.addresses import replace_endpoint, tool_id_at
+from toolhaft.catalog.installed import is_installed
 from toolhaft.catalog.published import (
     COLUMNS,
     MIGRATIONS,
@@ -31,7 +32,7 @@ from toolhaft.catalog.tool_versions import (
     save_version,
 )
 from toolhaft.core.ports import Clock
-from toolhaft.define.running.platform_settings import DEFAULT_URL
+from toolhaft.define.running.platform_settings import DEFAULT_URL, RUN_PATH
 from toolhaft.define.yaml import parse_tool, tool_fields, write_tool
 from toolhaft.errors import (
     ConflictError,
@@ -71,13 +72,21 @@ class PublishedStore:
         url: the address of the platform, without a trailing slash.
         clock: gives the time of publication.
         keeps_created_at: use the `created_at` of a new document; only if all publishers are operators.
+        assigns_owners: an operator may publish for another owner.
     """
 
     def __init__(
-        self, database: Database, *, url: str, clock: Clock | None = None, keeps_created_at: bool = False
+        self,
+        database: Database,
+        *,
+        url: str,
+        clock: Clock | None = None,
+        keeps_created_at: bool = False,
+        assigns_owners: bool = True,
     ) -> None:
         self._database = database
         self._keeps_created_at = keeps_created_at
+        self._assigns_owners = assigns_owners
         self._url = url.rstrip("/")
         self._clock = clock or SystemClock()
         database.migrate("shelf", MIGRATIONS)  # the name that existing databases use for these tables
@@ -169,7 +178,7 @@ class PublishedStore:
 
         Args:
             text: the definition; comments are kept.
-            user: the new owner; an operator may publish for another owner.
+            user: the new owner.
             base: the `updated_at` of the version that was changed; None if the tool must be new; `...` to
                 overwrite any version. A tool that does not exist is created, whatever the base.
             tool: the parsed text, if the caller has it.
@@ -276,19 +285,22 @@ class PublishedStore:
         restored: StoredVersion | None = None,
     ) -> PublishedTool:
         """The new version of a tool, without its revision."""
-        owner = _choose_owner(tool, user, last)
+        owner = _choose_owner(tool, user, last, may_assign=self._assigns_owners)
         before = last if isinstance(last, PublishedTool) else None
         if restored is not None and before is None:  # removed since its versions were read
             raise self.unknown(tool.name, ())
         _check_base(tool.name, before, base)
         updated_at = self._later_than(last)
         created_at = tool.created_at if self._keeps_created_at else None
+        upstream = self._upstream(tool, before) if restored is None else restored.upstream
+        is_run = tool.run is not None or upstream is not None or is_installed(tool.name)
         dated = tool.replace(
             owner=owner or None,
             created_at=before.created_at if before else created_at or updated_at,
             updated_at=updated_at,
-            is_active=True,
-            endpoint=self._endpoint(tool.name),
+            # an endpoint only where something runs the tool: it is what makes a tool active
+            is_active=False if tool.is_active_in_file is False else is_run or None,
+            endpoint=self._endpoint(tool.name) if is_run else None,
         )
         published = PublishedTool(
             id=tool.name,
@@ -296,7 +308,7 @@ class PublishedStore:
             org=before.org if before and user.is_operator else user.org,
             share=tool.share,
             text=write_tool(dated),
-            upstream=self._upstream(tool, before) if restored is None else restored.upstream,
+            upstream=upstream,
             created_at=cast("str", dated.created_at),
             updated_at=updated_at,
             # an operator who restores the version of another author does not vouch for what it runs
@@ -344,12 +356,16 @@ class PublishedStore:
             return published
         text = replace_endpoint(published.text, published.id, old_url=published.url, new_url=self._url)
         if text is None:
+            if published.tool.endpoint is None:  # nothing runs it
+                return published
             text = write_tool(published.tool.replace(endpoint=self._endpoint(published.id)))
         return published.moved(text=text, url=self._url, endpoint=self._endpoint(published.id))
 
     def _upstream(self, tool: AnyYamlTool, before: PublishedTool | None) -> str | None:
+        """The endpoint that the author gave; None if the document holds one that a platform returned."""
         # a tool that an embedded platform published arrives here with the default address
-        id = tool_id_at(self._url, tool.endpoint) or tool_id_at(DEFAULT_URL, tool.endpoint)
+        urls = (self._url, DEFAULT_URL, *([before.url] if before and before.url else []))
+        id = next(filter(None, (tool_id_at(url, tool.endpoint) for url in urls)), None)
         if id is None:
             return tool.endpoint
         if id == tool.name:
@@ -391,7 +407,9 @@ def _check_storable(tool: AnyYamlTool) -> None:
             raise DefinitionError(f"{place} holds a NUL", tool=tool.name, place=place, fix=fix)
 
 
-def _choose_owner(tool: AnyYamlTool, user: PlatformUser, before: PublishedTool | RemovedTool | None) -> str:
+def _choose_owner(
+    tool: AnyYamlTool, user: PlatformUser, before: PublishedTool | RemovedTool | None, *, may_assign: bool
+) -> str:
     """The owner of the new version; a text without an owner keeps the previous one."""
     if before is not None and not user.may_change(before.owner):
         # the same words for a private tool as for a removed one: neither is shown to others
@@ -400,7 +418,14 @@ def _choose_owner(tool: AnyYamlTool, user: PlatformUser, before: PublishedTool |
             "publish under another id"
         )
     if user.is_operator:
-        return tool.owner or (before.owner if before else user.owner)
+        last = before.owner if before else user.owner
+        if not may_assign and tool.owner not in (None, last, user.owner):
+            you = f"you are {user.owner!r:.{_MAX_SHOWN}}" if user.owner else "nothing says that this is you"
+            raise ForbiddenError(
+                f"the tool names the owner {tool.owner!r:.{_MAX_SHOWN}}, and {you}; take owner out, or, if "
+                f'it is your own id, write owner = "{tool.owner:.{_MAX_SHOWN}}" into toolhaft.toml'
+            )
+        return tool.owner or last
     if not user.owner:
         raise ForbiddenError("an anonymous user cannot publish; use a key that has an owner")
     if tool.owner not in (None, user.owner):

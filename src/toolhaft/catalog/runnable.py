@@ -11,20 +11,28 @@ from threading import Lock
 from typing import Any, Final, NoReturn, TypeVar, cast
 from urllib.parse import quote
 
-from toolhaft.catalog.addresses import RUN_PATH, tool_id_at
-from toolhaft.catalog.platform import Platform
+from toolhaft.catalog.addresses import tool_id_at
+from toolhaft.catalog.installed import installed_tool, is_installed
+from toolhaft.catalog.platform import Platform, platform_of
+from toolhaft.catalog.project import Project
 from toolhaft.catalog.published import AnyYamlTool, PublishedTool
 from toolhaft.core.call import ToolCall
 from toolhaft.core.context import ToolContext
 from toolhaft.core.conversion import AnyTool
 from toolhaft.core.ports import Resources
 from toolhaft.core.result import Failure, ToolResult
+from toolhaft.define.running.endpoint import InProcessEndpoint
+from toolhaft.define.running.environment import project_of
 from toolhaft.define.running.http_handler import HttpHandler
 from toolhaft.define.running.platform_access import PlatformAccess
+from toolhaft.define.running.platform_settings import DEFAULT_URL, RUN_PATH
 from toolhaft.define.running.program import ProgramHandler
-from toolhaft.define.yaml import parse_tool
+from toolhaft.define.yaml import parse_tool, tool_fields
 from toolhaft.errors import (
+    ConfigError,
+    DefinitionError,
     ResourceMissingError,
+    StorageError,
     ToolAuthorizationError,
     ToolError,
     ToolExecutionError,
@@ -106,15 +114,25 @@ def _with_owner(tool: AnyYamlTool, owner: str) -> AnyYamlTool:
     return tool.replace(handler=replace(handler, owner=owner))
 
 
-def run_in_process(tool: AnyYamlTool, platform: Platform) -> AnyTool:
-    """A project's tool whose endpoint is on the embedded platform, run without a server.
+def run_in_process(tool: AnyYamlTool, platform: Platform | None) -> AnyYamlTool:
+    """The tool of a project's file, run in this process where it needs no server.
+
+    - On the embedded platform, an endpoint at the default address names the tool to run.
+    - In a project with another platform, such a file was copied from elsewhere: the installed tool of that id
+      is run, if there is one.
+    - A clone of an installed tool whose endpoint is on another platform was copied, too: that tool is run.
 
     Raises:
         DefinitionError: if the tool at the endpoint cannot be loaded.
     """
-    target = tool_id_at(platform.url, tool.endpoint)
-    if target is None:
+    if tool.run is not None or not tool.is_active:
         return tool
+    target = tool_id_at(DEFAULT_URL, tool.endpoint)
+    if target is None or platform is None or not platform.is_embedded:
+        if platform is not None and tool_id_at(platform.url, tool.endpoint) is not None:
+            return tool
+        is_here = _is_installed_clone(tool) if target is None else is_installed(target)
+        return _forwarding(tool, target or tool.name, installed_tool) if is_here else tool
 
     def find(id: str) -> AnyTool | None:
         try:
@@ -122,15 +140,37 @@ def run_in_process(tool: AnyYamlTool, platform: Platform) -> AnyTool:
         except UnknownToolError:
             return installed_tool(id)
 
-    return _forwarding(tool, target, find) if _exists(platform, target) else tool.replace(handler=None)
+    found = find(target)
+    is_run = found is not None and found.is_active
+    return _forwarding(tool, target, find) if is_run else tool.replace(handler=None)
 
 
-def _exists(platform: Platform, id: str) -> bool:
+def _is_installed_clone(tool: AnyYamlTool) -> bool:
+    """True for a file that `tool get` wrote for an installed tool, whatever platform it was written on."""
+    is_of_a_platform = str(tool.endpoint).endswith(f"{RUN_PATH}{tool.name}") and tool.updated_at is None
+    if not is_of_a_platform or not is_installed(tool.name):
+        return False
+    from toolhaft.catalog.yaml_export import activated_yaml  # noqa: PLC0415 -- few files need it
+
     try:
-        platform.get(id)
-    except UnknownToolError:
-        return installed_tool(id) is not None
-    return True
+        clone = activated_yaml(cast("AnyTool", installed_tool(tool.name)), id=tool.name, url=DEFAULT_URL)
+    except DefinitionError:  # it cannot be loaded here
+        return False
+    changes = {"endpoint": None, "is_active": None, "share": "private"}
+    ours, theirs = (tool_fields(one.replace(**changes)) for one in (tool, parse_tool(clone.text)))
+    return ours == theirs
+
+
+def run_file(tool: AnyYamlTool) -> AnyYamlTool:
+    """The tool of a file as the catalog of its project runs it: see `FileRunner` in `core.ports`."""
+    try:
+        platform = platform_of(Project.at(project_of(tool.folder)))
+        try:
+            return run_in_process(tool, platform)
+        finally:
+            platform.close()  # a call opens it again
+    except (ConfigError, StorageError, ImportError):  # the call reports it
+        return tool
 
 
 def _with_endpoint(tool: AnyYamlTool, endpoint: str) -> AnyYamlTool:
@@ -138,16 +178,13 @@ def _with_endpoint(tool: AnyYamlTool, endpoint: str) -> AnyYamlTool:
     return tool.replace(run=None, endpoint=endpoint, is_active=True)
 
 
-def installed_tool(id: str) -> AnyTool | None:
-    """The tool that an installed distribution offers under an id; None if none does."""
-    from toolhaft.catalog.installed import InstalledTools, load_entry_point  # noqa: PLC0415 -- few tools need it
-
-    entry = next((entry for entry in InstalledTools().entry_points if entry.id == id), None)
-    return None if entry is None else load_entry_point(entry)
-
-
 def call_on_platform(tool: AnyYamlTool, url: str, key: str | None) -> AnyTool:
-    """The tool called at its endpoint on a remote platform, with that platform's key and no other."""
+    """The tool called at its endpoint on a remote platform, with that platform's key and no other.
+
+    A tool that is not active there is returned without a handler.
+    """
+    if not tool.is_active:
+        return tool
     remote = _with_endpoint(tool, f"{url}{RUN_PATH}{quote(tool.name, safe='')}")
     handler = cast("Callable[[dict[str, object], ToolContext], ToolResult[object]]", remote.handler)
     access = PlatformAccess(url=url, key=key)
@@ -203,14 +240,26 @@ def _refusing(name: str, why: str) -> Callable[..., object]:
     return refuse
 
 
-def _forwarding(tool: AnyYamlTool, id: str, find: _FindTool) -> AnyTool:
+def _forwarding(tool: AnyYamlTool, id: str, find: _FindTool) -> AnyYamlTool:
     """A tool that forwards its calls to another, through a call pipeline of that tool."""
-    executors = _Executors()
+    return tool.replace(handler=_Forwarder(tool.name, id, find), isolation=None)
 
-    async def forward(input: dict[str, object], context: ToolContext) -> ToolResult[object]:
-        chain = (*_FORWARDING.get(), tool.name)
-        target = _find_target(chain, id, find)
-        executor = executors.executor_for(target)
+
+class _Forwarder(InProcessEndpoint):
+    """The handler of a tool that forwards its calls to the tool of an id."""
+
+    __slots__ = ("_executors", "_find", "_id", "_name")
+
+    def __init__(self, name: str, id: str, find: _FindTool) -> None:
+        self._name = name
+        self._id = id
+        self._find = find
+        self._executors = _Executors()
+
+    async def __call__(self, input: dict[str, object], context: ToolContext) -> ToolResult[object]:
+        chain = (*_FORWARDING.get(), self._name)
+        target = _find_target(chain, self._id, self._find)
+        executor = self._executors.executor_for(target)
         token = _FORWARDING.set(chain)
         try:
             result = await executor.aexecute(
@@ -223,8 +272,6 @@ def _forwarding(tool: AnyYamlTool, id: str, find: _FindTool) -> AnyTool:
         if not result.success:
             executor.new_run()  # attempts are counted at the outer call
         return _forwarded_result(result)
-
-    return tool.replace(handler=forward, isolation=None)
 
 
 def _find_target(chain: tuple[str, ...], id: str, find: _FindTool) -> AnyTool:

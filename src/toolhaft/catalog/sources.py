@@ -14,6 +14,7 @@ from toolhaft.catalog.installed import InstalledTools, ToolEntryPoint, load_entr
 from toolhaft.catalog.listing import Listing, SourceName, listing_of
 from toolhaft.catalog.platform import Platform
 from toolhaft.catalog.project import Project
+from toolhaft.define.running.platform_settings import RUN_PATH
 from toolhaft.errors import (
     DefinitionError,
     ForbiddenError,
@@ -191,10 +192,20 @@ class CatalogSources:
         )
         listings: dict[str, Listing] = {}
         for one in winners:
-            listing = one.listing or installed[one.id]
+            listing = self._activation(one.listing or installed[one.id])
             hidden = tuple(f"{other.store} ({other.place})" for other in _hidden(found[one.id]))
             listings[one.id] = listing.shadowing(hidden)
         return listings
+
+    def _activation(self, listing: Listing) -> Listing:
+        """The listing of a file, not active if nothing runs it at its endpoint on the embedded platform."""
+        platform = self.platform if listing.forwards_to and listing.is_active else None
+        if platform is None or not platform.is_embedded:
+            return listing
+        others = [one for one in self.all.get(listing.forwards_to, ()) if one.store != "project"]
+        published = next((one.listing for one in others if one.store == "platform"), None)
+        is_run = bool(others) if published is None else published.is_active
+        return listing if is_run else replace(listing, is_active=False)
 
     def _installed_listings(self, entries: list[ToolEntryPoint]) -> dict[str, Listing]:
         if not entries:
@@ -239,12 +250,11 @@ class CatalogSources:
                 place=listing.place,
                 fix="list the files again with catalog.refresh()",
             )
-        platform = self.platform if tool.run is None and tool.endpoint and tool.handler is not None else None
-        if platform is None or not platform.is_embedded:
+        if tool.run is not None or RUN_PATH not in (tool.endpoint or ""):
             return tool
         from toolhaft.catalog.runnable import run_in_process  # noqa: PLC0415 -- it loads the executor
 
-        return run_in_process(tool, platform)
+        return run_in_process(tool, self.platform)
 
 
 def read_found(found: object) -> tuple[AnyTool | ToolEntryPoint, ...]:

@@ -9,6 +9,7 @@ from toolhaft.catalog.published import AnyYamlTool
 from toolhaft.core.conversion import AnyTool
 from toolhaft.core.options import Options
 from toolhaft.core.tool import OPTION_NAMES, Tool
+from toolhaft.define.running.platform_settings import RUN_PATH
 from toolhaft.define.yaml import YamlTool, parse_tool, write_tool
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -20,32 +21,47 @@ _SIMPLE_KEYWORDS: Final = ("type", "description", "title", "enum", "default")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivatedYaml:
-    """The text of a new YAML document, its endpoint, and notes."""
+    """The text of a new YAML document, its endpoint if anything runs the tool, and notes."""
 
     text: str
-    endpoint: str
+    endpoint: str | None
+    is_run: bool
+    """True if something runs the tool."""
+    is_active: bool
+    """True if something runs the tool and it is not switched off."""
     notes: tuple[str, ...]
     """What the document leaves out of the tool."""
 
 
 def activated_yaml(tool: AnyTool, *, id: str, url: str) -> ActivatedYaml:
-    """The document of a tool under that id, active, with an endpoint.
+    """The document of a tool under that id, with the endpoint that runs it.
 
-    A copy under a new id has no owner and is private. If the tool has no endpoint, the copy's endpoint is
-    the original on the platform at `url`.
+    A copy under a new id has no owner and is private; with a `run`, it needs no endpoint. Otherwise, the
+    endpoint of an installed tool is that on the platform at `url`. A tool that is switched off stays so, and
+    one that nothing runs has no endpoint.
 
     Raises:
         DefinitionError: if YAML cannot express the tool.
     """
     notes: list[str] = []
     source = _as_yaml_tool(tool, notes)
-    endpoint = source.endpoint or f"{url}/v3/tool/{tool.name}"
-    changes: dict[str, object] = {"is_active": True, "endpoint": endpoint}
+    is_run = tool.is_active or source.run is not None or source.endpoint is not None
+    endpoint = source.endpoint or f"{url}{RUN_PATH}{tool.name}" if is_run else None
+    if id != tool.name and source.run is not None:
+        endpoint = None
+    is_off = source.is_active_in_file is False
+    changes: dict[str, object] = {"is_active": False if is_off else is_run or None, "endpoint": endpoint}
     if id != tool.name:
         changes |= {"name": id, "owner": None, "created_at": None, "updated_at": None, "share": "private"}
     elif source is not tool:  # an installed tool, which is public
         changes["share"] = "public"
-    return ActivatedYaml(text=write_tool(source.replace(**changes)), endpoint=endpoint, notes=tuple(notes))
+    return ActivatedYaml(
+        text=write_tool(source.replace(**changes)),
+        endpoint=endpoint,
+        is_run=is_run,
+        is_active=is_run and not is_off,
+        notes=tuple(notes),
+    )
 
 
 def installed_yaml(tool: AnyTool, *, endpoint: str, share: str) -> str:
@@ -120,7 +136,10 @@ def _output_schema(schema: object, notes: list[str]) -> JSONObject | None:
         notes.append(f"its result is not described: no single type for {', '.join(untyped)}")
         return None
     # the default of an output field means nothing to a reader
-    without_defaults: JSONObject = {name: {**field, "default": None} for name, field in resolved.items()}
+    without_defaults: JSONObject = {
+        name: {key: value for key, value in field.items() if key != "default"}
+        for name, field in resolved.items()
+    }
     return _object_schema({**declared, "properties": without_defaults}, notes)
 
 
@@ -147,11 +166,9 @@ def _property(
     if not_null is not own and own.get("default", ...) is not None:
         notes.append(f"{name}: the file does not allow null")
     schema = _resolve(not_null, root)
-    if _has_reference(schema) or (not is_required and "required" in schema):
+    if _has_reference(schema) or ("required" in schema and is_required is ("default" in schema)):
         notes.append(f"{name}: its inner schema is left out")
         schema = {key: value for key, value in schema.items() if key in _SIMPLE_KEYWORDS}
-    if schema.get("default", ...) is None:
-        del schema["default"]
     schema["description"] = schema.get("description") or schema.get("title") or name.replace("_", " ")
     return schema
 

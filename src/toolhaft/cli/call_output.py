@@ -157,7 +157,7 @@ def _blocked_host(tool: AnyTool, failure: Failure | None) -> str:
 
 def _activation(shell: Shell, tool: AnyTool) -> str:
     if getattr(tool, "is_active_in_file", None) is False:
-        return f"write is_active: true into its file, then {shell.command_line(f'tool set {tool.name}')}"
+        return shell.command_line(f"tool get {tool.name}")
     return f"{shell.command_line(f'tool set {tool.name} --endpoint URL')}, or write `run:` into its file"
 
 

@@ -23,6 +23,7 @@ from toolhaft.cli.output import count_of
 from toolhaft.cli.shell import Shell
 from toolhaft.cli.version import PACKAGES, version_of
 from toolhaft.core.conversion import AnyTool
+from toolhaft.define.running.activation import why_inactive
 from toolhaft.define.running.environment import Environment, read_env_file
 from toolhaft.define.running.platform_keys import stored_addresses
 from toolhaft.define.running.project_modules import hidden_module
@@ -320,12 +321,20 @@ def _sendings(shell: Shell, tool: AnyTool) -> Iterator[Finding]:
 def _inactive(shell: Shell, entry: Listing, last: AnyTool) -> Finding:
     """The finding of a tool without a handler; `last` is the tool that would answer."""
     if getattr(last, "is_active_in_file", None) is False:
-        detail, fix = "it is switched off: is_active is false", f"write is_active: true into {entry.place}"
-    else:
-        command = shell.command_line(f"tool set {last.name} --endpoint URL")
-        detail = "it is not active: it has neither run nor endpoint"
-        fix = f"write `run:` into {entry.place}, or {command}"
-    return Finding(about=entry.id, state="warning", detail=detail, fix=fix)
+        return Finding(
+            about=entry.id,
+            state="warning",
+            detail="it is switched off: is_active is false",
+            fix=f"tool get {last.name}",
+            is_command=True,
+        )
+    command = shell.command_line(f"tool set {last.name} --endpoint URL")
+    return Finding(
+        about=entry.id,
+        state="warning",
+        detail=f"it is not active: {why_inactive(last)}",
+        fix=f"write `run:` into {entry.place}, or {command}",
+    )
 
 
 def _missing(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolhaft.cli.shell import Shell
-from toolhaft.errors import ToolhaftError, UnknownToolError
+from toolhaft.errors import ToolhaftError
 from toolhaft.resources.http.urls import is_loopback
 
 TYPE_CHECKING = False
@@ -73,25 +73,11 @@ def _hosts(tool: AnyTool) -> tuple[str, ...]:
 
 def has_no_handler(shell: Shell, tool: AnyYamlTool) -> bool:
     """True if nothing can run the tool; False if it is switched off, or only a remote platform knows."""
-    if tool.run is not None or tool.is_active_in_file is False:
+    if tool.is_active_in_file is False:
         return False
-    if tool.endpoint is None:
-        return True
-    if shell.project.platform_url is not None:
-        return False  # only the remote platform knows
-    from toolhaft.catalog.addresses import tool_id_at
-
-    target = tool_id_at(shell.platform.url, tool.endpoint)
-    return target is not None and _is_inactive(shell, target)
-
-
-def _is_inactive(shell: Shell, id: str) -> bool:
-    """True if the embedded platform has no runnable tool of that id."""
-    from toolhaft.catalog.runnable import installed_tool
+    from toolhaft.catalog.runnable import run_in_process
 
     try:
-        return shell.platform.runnable(id).handler is None
-    except UnknownToolError:
-        return installed_tool(id) is None
+        return not run_in_process(tool, shell.platform).is_active
     except ToolhaftError:  # other verbs report a database that cannot be read
         return False

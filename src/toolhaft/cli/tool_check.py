@@ -113,7 +113,7 @@ def _in_folder(folder: Path) -> Iterator[Path]:
 
 def _check_file(shell: Shell, file: Path, owners: Mapping[str, str]) -> tuple[list[LintProblem], str | None]:
     """The problems of a file, and its tool's id if it has no errors; `owners` have the installed tools."""
-    from toolhaft.define.yaml import lint_file, load_tool
+    from toolhaft.define.yaml import lint_file, load_definition
 
     if file.is_dir():
         what = "this is a folder, not a file"
@@ -122,7 +122,7 @@ def _check_file(shell: Shell, file: Path, owners: Mapping[str, str]) -> tuple[li
     remarks = lint_file(path)
     if any(remark.level == "error" for remark in remarks):
         return remarks, None
-    tool = load_tool(path)
+    tool = load_definition(path)
     id = tool.name
     if id != file.stem:
         what = f"the file is named {file.name}, but its tool {id!r}"

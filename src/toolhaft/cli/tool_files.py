@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -53,6 +53,39 @@ def display_path(file: Path) -> str:
         return os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
     except OSError:  # the current folder was removed
         return str(file)
+
+
+def is_platforms_endpoint(shell: Shell, id: str, endpoint: str | None) -> bool:
+    """True for the address of a tool that a platform wrote into its file: the file's author did not.
+
+    That is its address on the project's platform or the embedded one, or the one of the last `get` or `set`.
+    """
+    from toolhaft.catalog.addresses import tool_id_at
+    from toolhaft.catalog.cache_file import read_cache
+    from toolhaft.define.running.platform_settings import DEFAULT_URL
+
+    if any(tool_id_at(url, endpoint) == id for url in (shell.platform.url, DEFAULT_URL)):
+        return True
+    return endpoint is not None and read_cache(_endpoints_file(shell)).get(id) == endpoint
+
+
+def remember_endpoint(shell: Shell, id: str, endpoint: str | None) -> None:
+    """Remember the address that a platform returned for a tool, which may change with the platform's."""
+    from toolhaft.catalog.addresses import tool_id_at
+    from toolhaft.catalog.cache_file import read_cache, write_cache
+    from toolhaft.define.running.platform_settings import DEFAULT_URL
+
+    known = read_cache(_endpoints_file(shell))
+    is_known = tool_id_at(DEFAULT_URL, endpoint) == id or known.get(id) == endpoint
+    if endpoint is None or is_known:
+        return
+    with suppress(OSError):
+        shell.project.make_state_folder()
+        write_cache(_endpoints_file(shell), {**known, id: endpoint})
+
+
+def _endpoints_file(shell: Shell) -> Path:
+    return shell.project.state_folder / "endpoints.json"
 
 
 def already_exists(file: Path, id: str) -> CommandError:

@@ -73,18 +73,24 @@ _FILE: Final = re.compile(r"\.ya?ml(:[0-9]+)?$")
 def print_listings(shell: Shell, entries: Sequence[Listing]) -> None:
     """Print a table of the tools."""
     shell.table(
-        ["ID", "STORE", "SHARE", "TAGS", "DESCRIPTION"],
+        ["ID", "STORE", "ACTIVE", "SHARE", "TAGS", "DESCRIPTION"],
         [
-            [entry.id, _store(entry), entry.share, ", ".join(entry.tags), entry.description]
+            [
+                entry.id,
+                _store(entry),
+                "yes" if entry.is_active else "no",
+                entry.share,
+                ", ".join(entry.tags),
+                entry.description,
+            ]
             for entry in entries
         ],
     )
 
 
 def _store(entry: Listing) -> str:
-    state = "" if entry.is_active else ", not active"
     hidden = f", hides {'; '.join(entry.shadows)}" if entry.shadows else ""
-    return f"{entry.store}{state}{hidden}"
+    return f"{entry.store}{hidden}"
 
 
 def print_problems(shell: Shell, *, as_json: bool) -> int:

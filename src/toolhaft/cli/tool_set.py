@@ -9,10 +9,16 @@ from typing import Final
 import click
 
 from toolhaft.cli.errors import CommandError, Exit
-from toolhaft.cli.forwarding import has_no_handler
 from toolhaft.cli.output import print_data, print_json, print_note, printable
 from toolhaft.cli.shell import Shell, json_option, own_id_argument, pass_shell
-from toolhaft.cli.tool_files import check_id, display_path, file_of, replace_file
+from toolhaft.cli.tool_files import (
+    check_id,
+    display_path,
+    file_of,
+    is_platforms_endpoint,
+    remember_endpoint,
+    replace_file,
+)
 from toolhaft.errors import ConfigError, ConflictError, DefinitionError, ForbiddenError, ToolExecutionError
 
 TYPE_CHECKING = False
@@ -51,9 +57,8 @@ def command(
     warnings = _warnings(before, file)
     _print_warnings(warnings, as_json=as_json)
     published = _put(shell, changed, write_tool(changed), force=force)
-    is_written = _write_back(file, before, published.text)
-    is_inactive = _is_inactive(shell, changed, published)
-    late_warnings = _late_warnings(shell, tool, published, is_inactive=is_inactive)
+    is_written = _write_back(file, before, _text_for_file(shell, changed, published))
+    late_warnings = _late_warnings(shell, tool, published)
     warnings += late_warnings
     url = published.tool.endpoint
     if as_json:
@@ -63,20 +68,24 @@ def command(
                 "id": id,
                 "file": display_path(file),
                 "endpoint": url,
+                "is_active": published.tool.is_active,
                 "updated_at": at,
                 "is_written": is_written,
                 "warnings": warnings,
             }
         )
         return
-    print_data(f"{id}: published at {url}")
+    print_data(f"{id}: published at {url}" if url else f"{id}: published, not active")
     _print_warnings(late_warnings, as_json=False)
     if not is_written:
         print_note(f"warning: {display_path(file)} changed meanwhile and was not updated")
         shell.suggest(f"tool set {id} --force")
         return
     print_data(f"{display_path(file)}: updated")
-    shell.suggest(f"tool set {id} --endpoint URL" if is_inactive else f"call {id} --help")
+    if published.tool.is_active:
+        shell.suggest(f"call {id} --help")
+    else:
+        shell.suggest(f"tool get {id}" if url else f"tool set {id} --endpoint URL")
 
 
 def _print_warnings(warnings: list[str], *, as_json: bool) -> None:
@@ -109,22 +118,29 @@ def _with_endpoint(tool: AnyYamlTool, endpoint: str, file: Path) -> AnyYamlTool:
     return changed
 
 
-def _is_inactive(shell: Shell, tool: AnyYamlTool, published: AnyPublishedTool) -> bool:
-    """True if nothing answers the published tool; on a remote platform, judged by the file alone."""
-    if shell.platform.is_embedded:
-        return has_no_handler(shell, published.tool)
-    from toolhaft.catalog.runnable import installed_tool
+def _text_for_file(shell: Shell, tool: AnyYamlTool, published: AnyPublishedTool) -> str:
+    """The published text; if the file's author gave an endpoint, the file with the other new fields."""
+    if tool.endpoint is None or is_platforms_endpoint(shell, tool.name, tool.endpoint):
+        remember_endpoint(shell, tool.name, published.tool.endpoint)
+        return published.text
+    from toolhaft.define.yaml import write_tool
 
-    return has_no_handler(shell, tool) and installed_tool(tool.name) is None
+    made = published.tool
+    return write_tool(
+        tool.replace(
+            owner=made.owner,
+            created_at=made.created_at,
+            updated_at=made.updated_at,
+            is_active=made.is_active_in_file,
+        )
+    )
 
 
-def _late_warnings(
-    shell: Shell, tool: AnyYamlTool, published: AnyPublishedTool, *, is_inactive: bool
-) -> list[str]:
-    """Warnings after publishing: fields that publishing changed, and what the tool still lacks."""
+def _late_warnings(shell: Shell, tool: AnyYamlTool, published: AnyPublishedTool) -> list[str]:
+    """Warnings after publishing: what has no effect, and what the tool still lacks."""
     warnings: list[str] = []
-    if tool.is_active_in_file is False:
-        warnings.append("note: the file had is_active: false; publishing set it to true")
+    if published.tool.is_active_in_file is False:
+        warnings.append("note: it is published switched off, since the file says is_active: false")
     # only the key of a publisher could have set the organisation
     if shell.platform.is_embedded and tool.share == "org" and not getattr(published, "org", ""):
         warnings.append(
@@ -132,7 +148,7 @@ def _late_warnings(
             "publish it with a key of the org, or use share: public"
         )
     warnings += [f"note: it sends {one} when it is called" for one in _sendings(shell, tool)]
-    if is_inactive:
+    if published.tool.endpoint is None:
         warnings.append("warning: nothing runs it: add a run: block to the file, or give --endpoint URL")
     return warnings
 
@@ -156,9 +172,9 @@ def _load(shell: Shell, id: str, file: Path) -> AnyYamlTool:
         )
     if file.is_dir():
         raise CommandError(f"{display_path(file)} is a folder", next="tool set --help")
-    from toolhaft.define.yaml import load_tool
+    from toolhaft.define.yaml import load_definition
 
-    tool = load_tool(display_path(file))
+    tool = load_definition(display_path(file))
     if tool.name != id:
         raise CommandError(
             f"{display_path(file)} defines {tool.name!r}, not {id!r}",
@@ -190,9 +206,11 @@ def _put(shell: Shell, tool: AnyYamlTool, text: str, *, force: bool) -> AnyPubli
             exit=Exit.FAILED,
         ) from error
     except ForbiddenError as error:
-        from toolhaft.catalog.runnable import installed_tool
+        from toolhaft.catalog.installed import is_installed
 
-        if installed_tool(tool.name) is None:
+        if shell.platform.is_embedded:  # the owner in the file
+            raise CommandError(str(error), next=f"tool set {tool.name}", exit=Exit.PERMISSION) from error
+        if not is_installed(tool.name):
             raise
         raise CommandError(
             str(error), next=f"tool get {tool.name} {f'my-{tool.name}'[:50]}", exit=Exit.PERMISSION
@@ -204,10 +222,11 @@ def _published_already(shell: Shell, tool: AnyYamlTool) -> AnyPublishedTool | No
     from toolhaft.define.yaml import tool_fields
 
     published = shell.platform.get(tool.name)
-    if tool.endpoint not in (None, published.tool.endpoint):
+    if tool.endpoint not in (None, published.tool.endpoint, getattr(published, "upstream", None)):
         return None
     ours, theirs = (
         {key: value for key, value in tool_fields(one).items() if key not in _PLATFORM_FIELDS}
+        | {"is_off": one.is_active_in_file is False}
         for one in (tool, published.tool)
     )
     return published if ours == theirs else None

@@ -46,7 +46,7 @@ def command(shell: Shell, *, id: str, format: str | None, as_json: bool) -> None
     elif format is not None:
         _print_format(tool, format)
     elif as_json:
-        print_json({**listing.to_json(), **_facts(tool)})
+        print_json({**listing.to_json(), "is_active": tool.is_active, **_facts(tool)})
     else:
         for line in _lines(listing, tool):
             print_data(printable(line))
@@ -92,7 +92,7 @@ def _lines(listing: Listing, tool: AnyTool) -> Iterator[str]:
     yield f"  {tool.description}"
     if tool.when_to_use:
         yield f"  when to use: {tool.when_to_use}"
-    yield f"  {listing.store}{place}, {listing.share}" + ("" if listing.is_active else ", not active")
+    yield f"  {listing.store}{place}, {listing.share}, " + _state(tool)
     if listing.shadows:
         yield f"  hides: {'; '.join(listing.shadows)}"
     yield f"  effect {tool.effect}, at most {tool.timeout_s:g} s" + (
@@ -104,6 +104,12 @@ def _lines(listing: Listing, tool: AnyTool) -> Iterator[str]:
     yield from _members("parameters", tool.input_schema)
     if isinstance(tool.output_schema, Mapping):
         yield from _members("result", tool.output_schema)
+
+
+def _state(tool: AnyTool) -> str:
+    from toolhaft.define.running.activation import why_inactive
+
+    return "active" if tool.is_active else f"not active: {why_inactive(tool)}"
 
 
 def _running(tool: AnyTool) -> Iterator[str]:
@@ -138,7 +144,7 @@ def _members(title: str, schema: Mapping[str, object]) -> Iterator[str]:
     for name, own in properties.items():
         member = own if isinstance(own, dict) else {}
         words = [_kind(member), *(["optional"] if name not in required else [])]
-        if member.get("default") is not None:
+        if "default" in member:
             words.append(f"default {_plain(member['default'])}")
         description = " ".join(str(member.get("description", "")).split())
         yield f"  {name} ({', '.join(words)})" + (f": {description}" if description else "")

@@ -12,6 +12,14 @@ ThingT = TypeVar("ThingT")
 WriteMode = Literal["create", "overwrite", "append"]
 
 
+class FileRunner(Protocol[ThingT]):
+    """Runs the tool of a YAML file as the catalog of its project does; the catalog implements it."""
+
+    def run_file(self, tool: ThingT, /) -> ThingT:
+        """The same tool, run in this process where its endpoint is on the project's own platform."""
+        ...
+
+
 class HasTool(Protocol):
     """An object that is not a Tool, but has one."""
 

@@ -164,6 +164,11 @@ class Tool(Generic[ParamsT, ResultT]):
         return cast("Tool[ParamsT, ResultT]", made)
 
     @property
+    def is_active(self) -> bool:
+        """True if something runs the tool; a YAML file can also switch it off with `is_active: false`."""
+        return self.handler is not None
+
+    @property
     def read_input(self) -> Callable[[object], object]:
         """`validate` for the call pipeline: returns the bare parameters if nothing was repaired."""
         return self._input.read

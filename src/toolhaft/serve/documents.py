@@ -11,6 +11,7 @@ from typing import Final
 
 from toolhaft import schema
 from toolhaft.catalog.published import AnyYamlTool, PlatformUser, PublishedTool
+from toolhaft.define.running.activation import is_active
 from toolhaft.define.yaml import parse_tool, tool_fields
 from toolhaft.define.yaml.emitter import write_mapping
 from toolhaft.errors import DefinitionError
@@ -78,7 +79,7 @@ def published_fields(published: PublishedTool) -> JSONObject:
         **fields,
         "share": published.share,
         "tags": fields.get("tags", []),
-        "is_active": fields.get("is_active", True),
+        "is_active": is_active(fields),
     }
 
 

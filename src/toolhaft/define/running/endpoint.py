@@ -49,6 +49,12 @@ _KINDS: Final[Mapping[str, type[ToolError]]] = {
 }
 
 
+class InProcessEndpoint:
+    """The base of handlers that run the tool at an endpoint in this process; the catalog makes them."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EndpointHandler:
     """The handler of a tool that runs at an endpoint."""

@@ -81,8 +81,8 @@ class Parameters:
         )
 
     def always_has_value(self, name: str) -> bool:
-        """True for a parameter that has a value in every call: required, or with a default."""
-        return name in self.required or "default" in self.inputs.get(name, {})
+        """True for a parameter with a value in every call: required, or with a default that is not null."""
+        return name in self.required or self.inputs.get(name, {}).get("default") is not None
 
     def template(
         self, text: str, place: ValuePath, problems: RunProblems, *, env: bool = False

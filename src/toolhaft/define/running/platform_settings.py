@@ -10,6 +10,8 @@ from toolhaft.errors import ToolExecutionError
 
 DEFAULT_URL: Final = "http://127.0.0.1:8420"
 """The platform's default address, which `toolhaft serve` binds."""
+RUN_PATH: Final = "/v3/tool/"
+"""The path between a platform's address and the id of a tool that runs there."""
 SETTINGS_FILE: Final = "toolhaft.toml"
 URL_VARIABLE: Final = "TOOLHAFT_PLATFORM_URL"
 KEY_VARIABLE: Final = "TOOLHAFT_API_KEY"

@@ -54,6 +54,8 @@ class PythonPlan:
     module: str
     function: str
     returns: tuple[str, ...] | None
+    nulls: tuple[str, ...]
+    """The optional parameters with the default null, which the function gets as None."""
 
 
 def read_python(fields: JSONObject, parameters: Parameters, problems: RunProblems) -> PythonPlan | None:
@@ -66,7 +68,12 @@ def read_python(fields: JSONObject, parameters: Parameters, problems: RunProblem
         )
         return None
     returns = None if parameters.returns is None else tuple(parameters.returns)
-    return PythonPlan(module=found[1], function=found[2], returns=returns)
+    nulls = tuple(
+        name
+        for name, schema in parameters.inputs.items()
+        if name not in parameters.required and schema.get("default", ...) is None
+    )
+    return PythonPlan(module=found[1], function=found[2], returns=returns, nulls=nulls)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -79,6 +86,8 @@ class PythonHandler:
 
     def __call__(self, input: Mapping[str, object], context: ToolContext | None = None) -> object:
         """Call the function with the arguments as keywords, and with the context if it takes one."""
+        if self.plan.nulls:
+            input = {**dict.fromkeys(self.plan.nulls), **input}
         with importable(self.project):
             function = _find(self.plan, self.project)
             name = _context_name(function, input)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
-from toolhaft.define.running.endpoint import EndpointHandler
+from toolhaft.define.running.activation import is_active
+from toolhaft.define.running.endpoint import EndpointHandler, InProcessEndpoint
 from toolhaft.define.running.environment import project_of
 from toolhaft.define.running.http_block import HttpPlan, fill_request, read_http
 from toolhaft.define.running.http_handler import HttpHandler
@@ -29,7 +30,7 @@ from toolhaft.schema.json_value import JSONObject, JSONValue, ValuePath
 
 RunBlockKind: TypeAlias = Literal["http", "argv", "python"]
 RunPlan: TypeAlias = HttpPlan | ArgvPlan | PythonPlan
-RUN_HANDLERS: Final = (HttpHandler, ProgramHandler, PythonHandler, EndpointHandler)
+RUN_HANDLERS: Final = (HttpHandler, ProgramHandler, PythonHandler, EndpointHandler, InProcessEndpoint)
 RunHandler: TypeAlias = HttpHandler | ProgramHandler | PythonHandler | EndpointHandler
 
 _READERS: Final[Mapping[str, Callable[[JSONObject, Parameters, RunProblems], RunPlan | None]]] = {
@@ -115,14 +116,12 @@ class RunSetup:
 
 
 def handler_of(setup: RunSetup) -> RunHandler | None:
-    """Return the handler; None if there is nothing to run, or `is_active` is false."""
-    if setup.is_off:
+    """Return the handler; None if the tool is not active."""
+    if not is_active({"run": setup.run, "endpoint": setup.endpoint, "is_active": not setup.is_off}):
         return None
     if setup.run is None:
-        if setup.endpoint is None:
-            return None
         returns = result_fields(setup.parameters, None)
-        return EndpointHandler(url=setup.endpoint, folder=setup.folder, returns=returns)
+        return EndpointHandler(url=cast("str", setup.endpoint), folder=setup.folder, returns=returns)
     match setup.run.plan:
         case HttpPlan() as plan:
             return HttpHandler(plan=plan, folder=setup.folder)

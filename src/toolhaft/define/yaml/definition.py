@@ -14,6 +14,7 @@ from toolhaft.define.running.run_block import RunSpec, read_run
 from toolhaft.define.yaml.document import YamlEntry, YamlNode, plain_value
 from toolhaft.define.yaml.events import YamlProblem
 from toolhaft.define.yaml.fields import FIELDS, PARAMETER_FIELDS, RETURN_FIELDS, FieldCheck, quote
+from toolhaft.define.yaml.value_limits import impossible_limits
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.expected import expected
 from toolhaft.schema.json_value import JSONObject, JSONValue, ValuePath
@@ -128,7 +129,7 @@ def _is_valid(schema_text: str) -> bool:
         compile_raw_output(schema, "")
     except DefinitionError:
         return False
-    if "default" not in schema:
+    if schema.get("default") is None:  # null means that there is no value
         return True
     result = _check_value(schema, schema["default"])
     is_exact = isinstance(result, ValidArguments) and not result.repairs
@@ -146,6 +147,12 @@ class _Item:
     label: str
     fields: Mapping[str, object]
     lines: Mapping[str, int]
+
+
+def _is_required(fields: Mapping[str, object]) -> bool:
+    """True unless the item says otherwise, or has a default; a list names the required keys of an object."""
+    said = fields.get("required")
+    return said if isinstance(said, bool) else "default" not in fields
 
 
 def _entries(node: YamlNode) -> dict[str, YamlEntry] | None:
@@ -198,11 +205,11 @@ class _Reader:
             )
             if isinstance(item.fields.get("required"), list):
                 schema["required"] = cast("JSONValue", item.fields["required"])
-            if item.fields.get("default") is not None:
+            if "default" in item.fields:
                 schema["default"] = cast("JSONValue", item.fields["default"])
             self._check_schema(item, schema)
             properties[item.name] = schema
-            if item.fields.get("required", True) is not False:
+            if _is_required(item.fields):
                 required.append(item.name)
         whole: JSONObject = {"type": "object", "properties": properties}
         return {**whole, "required": required} if required else whole
@@ -245,6 +252,11 @@ class _Reader:
         if "required" in schema and schema["type"] != "object":
             what = f"{item.label}: only an object can list required keys"
             self._problem(item.lines["required"], what, "write true or false")
+        impossible = list(impossible_limits(schema))
+        for key, what, fix in impossible:
+            self._problem(item.lines[key], f"{item.label}: {what}", fix)
+        if impossible:
+            return
         text = json.dumps(_shape(schema))
         if len(text) <= _MAX_REMEMBERED and _is_valid(text):
             return
@@ -254,7 +266,7 @@ class _Reader:
                 what = f"{item.label}: literal secret in its default"  # the default is not quoted
                 fix = "take it out; a secret comes from the environment or .env, as ${env:NAME} in a header"
                 self._problem(item.lines["default"], what, fix)
-            elif "default" in schema:
+            elif schema.get("default") is not None:
                 self._check_default(item, schema, schema["default"])
         except DefinitionError as error:
             self._problem(item.lines["name"], f"{error.place}: {error.problem}", error.fix)

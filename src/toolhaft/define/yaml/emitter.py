@@ -3,6 +3,8 @@
 Strings are written as in JSON, which YAML 1.2 can read.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import re
@@ -11,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from stat import S_IMODE
+from types import EllipsisType
 from typing import Final, cast
 
 from toolhaft.define.yaml.document import YamlEntry, YamlNode
@@ -21,6 +24,9 @@ _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _RESERVED: Final = frozenset(("null", "true", "false"))
 _NOT_ASCII: Final = re.compile(r"[^ -~]")
 _COMMENT: Final = re.compile(r"[ \t]+#.*")
+_BLANK: Final = re.compile(r"[ \t]*")
+_COMMA_AFTER: Final = re.compile(r"\s*,[ \t]*")
+_COMMA_BEFORE: Final = re.compile(r",\s*$")
 _KEEPS_LINES: Final = re.compile(r"[|>][0-9]?\+")
 _WIDEST_ESCAPE: Final = 0xFFFF
 
@@ -38,17 +44,28 @@ def write_flow(value: JSONValue) -> str:
     return _NOT_ASCII.sub(_escape, text)
 
 
-def change_text(text: str, root: YamlNode, changes: Mapping[str, JSONValue], order: Sequence[str]) -> str:
-    """Change values in the text of a mapping; a new key is added after its predecessor in `order`."""
+def change_text(
+    text: str, root: YamlNode, changes: Mapping[str, JSONValue | EllipsisType], order: Sequence[str]
+) -> str:
+    """Change values in the text of a mapping; a new key is added after its predecessor in `order`.
+
+    `...` takes a key out; a comment behind its value stays.
+    """
     everything = cast("dict[str, YamlEntry]", root.value)
     own = {key: entry.node for key, entry in everything.items() if not entry.is_merged}
-    patches = [_replacement(text, root, own[key], value) for key, value in changes.items() if key in own]
+    patches = [
+        _removal(text, root, key, own[key])
+        if isinstance(value, EllipsisType)
+        else _replacement(text, root, own[key], value)
+        for key, value in changes.items()
+        if key in own
+    ]
     after: int | None = None
     for key in order:
         if key in own:
             after = after if _is_open_ended(text, own[key]) else own[key].end
-        elif key in changes:
-            patches.append(_addition(text, root, after, {key: changes[key]}))
+        elif not isinstance(value := changes.get(key, ...), EllipsisType):
+            patches.append(_addition(text, root, after, {key: value}))
     found = _BREAK.search(text)
     # a stable sort: additions at one position stay in order, after the replacement there
     for start, end, new in sorted(patches, key=lambda patch: patch[:2])[::-1]:
@@ -137,6 +154,26 @@ def _replacement(text: str, root: YamlNode, node: YamlNode, value: JSONValue) ->
         elif node.column <= root.column:
             new = f"  {new}"
     return node.start, node.end, new
+
+
+def _removal(text: str, root: YamlNode, key: str, node: YamlNode) -> Patch:
+    """Take a key with a simple value out: its line, or its part of a mapping on one line."""
+    start = text.rindex(key, 0, node.start)
+    if text[start - 1 : start] in ('"', "'"):
+        start -= 1
+    if root.style == "flow":
+        comma = _COMMA_AFTER.match(text, node.end)
+        if comma:
+            return start, comma.end(), ""
+        before = _COMMA_BEFORE.search(text, root.start, start)
+        return before.start() if before else start, node.end, ""
+    line = text.rfind("\n", 0, start) + 1
+    rest = _BLANK.match(text, node.end)
+    end = rest.end() if rest else node.end
+    ending = _BREAK.match(text, end)
+    if text[line:start].strip() or (end < len(text) and ending is None):  # a comment stays
+        return start, end, ""
+    return line, ending.end() if ending else end, ""
 
 
 def _addition(text: str, root: YamlNode, after: int | None, entry: Mapping[str, JSONValue]) -> Patch:

@@ -147,10 +147,9 @@ OWN_FIELDS: Final[Mapping[str, tuple[FieldCheck, JSONValue]]] = {
     "share": (_choice(*SHARES), "private"),
     "created_at": (_optional(_time), None),
     "updated_at": (_optional(_time), None),
-    "is_active": (_flag, False),
     "endpoint": (_optional(_url), None),
 }
-"""The fields that only YAML tools have, each with its check and its default."""
+"""The fields that only YAML tools have, each with its check and its default; `is_active` is computed."""
 
 FIELDS: Final[Mapping[str, FieldCheck]] = {
     "id": _id,
@@ -160,7 +159,9 @@ FIELDS: Final[Mapping[str, FieldCheck]] = {
     "owner": OWN_FIELDS["owner"][0],
     "share": OWN_FIELDS["share"][0],
     "tags": _list_option,
-    **{key: OWN_FIELDS[key][0] for key in ("created_at", "updated_at", "is_active", "endpoint")},
+    **{key: OWN_FIELDS[key][0] for key in ("created_at", "updated_at")},
+    "is_active": _flag,
+    "endpoint": OWN_FIELDS["endpoint"][0],
     "version": _optional(_text()),
     **{
         key: _option

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import cast
+from typing import Final, cast
 
 from toolhaft.core.conversion import to_tool
+from toolhaft.core.ports import FileRunner
+from toolhaft.define.running.platform_settings import RUN_PATH
 from toolhaft.define.yaml.document import YamlEntry, YamlNode, read_document
 from toolhaft.define.yaml.emitter import write_file
 from toolhaft.define.yaml.events import UnreadableError, YamlProblem
@@ -26,6 +29,9 @@ from toolhaft.define.yaml.tool_fields import quick_fields, write_tool
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.json_value import JSONObject
 
+_FILE_RUNNER: Final = "toolhaft.catalog.runnable"
+"""The module that implements the port `FileRunner`: loaded by name, since it is in a higher layer."""
+
 
 def load_quick_fields(file: str) -> JSONObject | None:
     """Return the fields of a YAML file without making its tool; None if only `load_tool` can check it."""
@@ -36,10 +42,24 @@ def load_quick_fields(file: str) -> JSONObject | None:
 
 
 def load_tool(path: str | os.PathLike[str]) -> YamlTool[dict[str, object], object]:
-    """Load the tool of a YAML file.
+    """Load the tool of a YAML file, to be run as the catalog of its project runs it.
 
     Raises:
         DefinitionError: with every problem of the file, one per line: `weather.yaml:12: ... Fix: ...`.
+    """
+    made = load_definition(path)
+    # such as a file that `lk tool get calculator` wrote: no server is needed to run it
+    if made.run is not None or RUN_PATH not in (made.endpoint or ""):
+        return made
+    runner = cast("FileRunner[YamlTool[dict[str, object], object]]", import_module(_FILE_RUNNER))
+    return runner.run_file(made)
+
+
+def load_definition(path: str | os.PathLike[str]) -> YamlTool[dict[str, object], object]:
+    """Load the tool of a YAML file alone, without its project.
+
+    Raises:
+        DefinitionError: with every problem of the file.
     """
     file = os.fspath(path)
     problems: list[YamlProblem] = []

@@ -44,7 +44,6 @@ class YamlTool(Tool[ParamsT, ResultT]):
     share: Literal["private", "org", "public"]
     created_at: str | None
     updated_at: str | None
-    is_active: bool
     endpoint: str | None
     run: RunSpec | None
     """The `run` block; without it the endpoint is called, if there is one."""
@@ -105,18 +104,24 @@ class YamlTool(Tool[ParamsT, ResultT]):
         return preview_of(self._setup({}), cast("Mapping[str, object]", result.params))
 
     def replace(self, **changes: object) -> YamlTool[ParamsT, ResultT]:
-        """Return a copy with other texts, policy or fields of the file; the parameters stay the same."""
+        """Return a copy with other texts, policy or fields of the file; the parameters stay the same.
+
+        `is_active=False` switches the tool off; None takes `is_active` out of the file.
+        """
         try:
             yaml_fields = {key: check_field(key, changes.pop(key)) for key in OWN_FIELDS if key in changes}
+            if "is_active" in changes:
+                switch = changes.pop("is_active")
+                yaml_fields["is_active_in_file"] = (
+                    None if switch is None else check_field("is_active", switch)
+                )
             if "run" in changes:
                 yaml_fields["run"] = self._checked_run(changes.pop("run"))
         except DefinitionError as error:
             raise error.of(self.name) from error.__cause__
-        if "is_active" in yaml_fields:
-            yaml_fields["is_active_in_file"] = yaml_fields["is_active"]
         is_own = self.handler is None or isinstance(self.handler, RUN_HANDLERS)
         if yaml_fields and "handler" not in changes:
-            if yaml_fields.get("is_active") is False:
+            if yaml_fields.get("is_active_in_file") is False:
                 changes["handler"] = None  # even if the handler was replaced by the caller
             elif is_own:
                 changes["handler"] = self._handler(yaml_fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
+from types import EllipsisType
 from typing import Final, cast
 
 from toolhaft.core.conversion import AnyTool, to_tool
@@ -253,9 +254,15 @@ def _items_of(kind: str, schema: Mapping[str, object], problems: list[YamlProble
         found = list(_not_expressible_in_item(typed, is_required=name in required))
         problems += [YamlProblem(line=0, what=f"{kind} {name!r:.80} {what}", fix=fix) for what, fix in found]
         if isinstance(typed, dict) and not found:
-            optional: JSONObject = {} if name in required else {"required": False}
-            members.append({"name": name, "type": typed["type"], **optional, **typed})
+            flag = _required(typed, is_required=name in required)
+            members.append({"name": name, "type": typed["type"], **flag, **typed})
     return members
+
+
+def _required(schema: JSONObject, *, is_required: bool) -> JSONObject:
+    """Return the `required` of an item, where it is not implied: an item with a default is optional."""
+    is_implied = "required" in schema or (is_required and "default" not in schema)
+    return {} if is_implied else {"required": is_required}
 
 
 def _not_expressible_in_item(schema: JSONValue, *, is_required: bool) -> Iterator[tuple[str, str]]:
@@ -265,10 +272,11 @@ def _not_expressible_in_item(schema: JSONValue, *, is_required: bool) -> Iterato
         return
     if not schema.get("description"):
         yield "has no description", "describe it"
-    if "default" in schema and schema["default"] is None:
-        yield "has the default null", "leave the default out"
-    if not is_required and "required" in schema:
-        yield "is optional and lists required keys", "make it required, or its keys optional"
+    if "required" in schema and is_required is ("default" in schema):
+        if is_required:
+            yield "is required, has a default and lists required keys", "leave the default out"
+        else:
+            yield "is optional and lists required keys", "make it required, or its keys optional"
 
 
 def write_tool(tool: object) -> str:
@@ -289,7 +297,11 @@ def _write(tool: AnyTool) -> str:
     text = tool.text
     root, _ = read_document(text)
     before = _all_fields(cast("AnyTool", make_tool(text, tool.source, [], None)))
-    changes = {key: value for key, value in _all_fields(tool).items() if not _is_same(value, before[key])}
+    changes: dict[str, JSONValue | EllipsisType] = {
+        key: value for key, value in _all_fields(tool).items() if not _is_same(value, before[key])
+    }
+    if changes.get("is_active", ...) is None:
+        changes["is_active"] = ...  # null is not a value of it
     return change_text(text, cast("YamlNode", root), changes, tuple(FIELDS)) if changes else text
 
 

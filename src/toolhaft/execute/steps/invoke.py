@@ -100,15 +100,16 @@ def _runner(tool: AnyTool, setup: Setup) -> Step:
 
 
 def _inactive(tool: AnyTool) -> Step:
-    is_off = getattr(tool, "is_active_in_file", None) is False  # `is_active` in its YAML file
-    why = "its file says is_active: false" if is_off else "it has no handler"
-    remedy = " with is_active: true" if is_off else f" with: toolhaft tool set {tool.name} --endpoint URL"
+    from toolhaft.define.running.activation import why_inactive  # noqa: PLC0415 -- few tools need it
+
+    is_off = getattr(tool, "is_active_in_file", None) is False
+    command = f"tool get {tool.name}" if is_off else f"tool set {tool.name} --endpoint URL"
 
     def step(_: ActiveCall) -> AnyResult:
         return refused(
             "failed",
-            f"{tool.name} is not active: {why}.",
-            advice=f"Its owner can activate it{remedy}.",
+            f"{tool.name} is not active: {why_inactive(tool)}.",
+            advice=f"Its owner can activate it with: toolhaft {command}.",
         )
 
     return step
