@@ -10,6 +10,8 @@ from typing import Any
 from toolhaft import (
     BaseTool,
     Catalog,
+    Filesystem,
+    HostFilesystem,
     InvalidArguments,
     Session,
     Tool,
@@ -31,7 +33,6 @@ from toolhaft import (
 from toolhaft.errors import VisibilityExpansionRequired
 from toolhaft.formats import FORMATS, describe, estimate_tokens, export_tools
 from toolhaft.prompt import MarkdownSection, Prompt, ReadBeforeWrite
-from toolhaft.resources import Filesystem, HostFilesystem
 from toolhaft.toolbox import read_file, write_file
 from toolhaft.toolbox.planning import Plan, PlanningToolsSection, print_plan
 

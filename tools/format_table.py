@@ -183,6 +183,7 @@ FIELDS: Final[dict[str, dict[str, object]]] = {
     "name of 100 letters": {"name": "n" * 100},
     "`when_to_use`": {"when_to_use": "For tests"},
     "`title`": {"title": "Try"},
+    "what it returns, in words": {"output_schema": {"description": "A text"}},
     "`output_schema`, an object": {"output_schema": POINT},
     "`output_schema`, a list": {"output_schema": {"type": "array", "items": TEXT}},
     "`examples`": {"examples": [{"input": {"x": "a"}}]},
@@ -237,6 +238,8 @@ def _sent(tool: AnyTool, field: str) -> Cell:
             return "refused"
         if export.losses:
             return ", ".join(dict.fromkeys(WORDS[loss.done] for loss in export.losses))
+        if export.policy_fields:
+            return "policy"
         again = import_tools(export.payload, variant.format)[0]
         if getattr(again, field) == getattr(tool, field):
             return KEPT

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from toolhaft.core.limits import BudgetTracker as BudgetTracker
     from toolhaft.core.limits import Deadline as Deadline
     from toolhaft.core.limits import RetryPolicy as RetryPolicy
+    from toolhaft.core.ports import Filesystem as Filesystem
     from toolhaft.core.principal import Principal as Principal
     from toolhaft.core.result import ToolResult as ToolResult
     from toolhaft.core.tool import Tool as Tool
@@ -36,8 +37,14 @@ if TYPE_CHECKING:
     from toolhaft.define.yaml import dump_tool as dump_tool
     from toolhaft.define.yaml import load_tool as load_tool
     from toolhaft.define.yaml import load_tools as load_tools
+    from toolhaft.execute.approval import Approval as Approval
+    from toolhaft.execute.approval import Decision as Decision
+    from toolhaft.execute.approval import PendingApproval as PendingApproval
+    from toolhaft.execute.approval import PermissionRequest as PermissionRequest
     from toolhaft.execute.executor import ToolExecutor as ToolExecutor
     from toolhaft.execute.executor import execute_tool as execute_tool
+    from toolhaft.resources.host import HostFilesystem as HostFilesystem
+    from toolhaft.resources.memory import MemoryFilesystem as MemoryFilesystem
     from toolhaft.schema.problems import InvalidArguments as InvalidArguments
     from toolhaft.schema.problems import ValidArguments as ValidArguments
     from toolhaft.schema.type_metadata import Secret as Secret
@@ -45,16 +52,23 @@ if TYPE_CHECKING:
     from toolhaft.session.session import Session as Session
 
 _HOMES = {
+    "Approval": "execute.approval",
     "Audio": "core.content",
     "BaseTool": "define.toolspec",
     "Budget": "core.limits",
     "BudgetTracker": "core.limits",
     "Catalog": "catalog.catalog",
     "Deadline": "core.limits",
+    "Decision": "execute.approval",
     "Document": "core.content",
     "Effect": "core.effect",
+    "Filesystem": "core.ports",
+    "HostFilesystem": "resources.host",
     "Image": "core.content",
     "InvalidArguments": "schema.problems",
+    "MemoryFilesystem": "resources.memory",
+    "PendingApproval": "execute.approval",
+    "PermissionRequest": "execute.approval",
     "Principal": "core.principal",
     "RetryPolicy": "core.limits",
     "Secret": "schema.type_metadata",

@@ -48,6 +48,8 @@ USUAL = [
     HEAD
     + "timeout_s: 10\nrequires: [net]\nrate: 5/min\nmax_parallel: 2\nisolation: thread\nmax_attempts: 4\n",
     HEAD + "timeout_s: 2.5\nretryable: false\naccepts_overrides: true\nmetadata: {}\nrequires: []\n",
+    HEAD + "metadata: {version: '2', tags: [a, b], performance: {rate_limit: 5/min}}\n",
+    HEAD + "metadata: {version: '2', tags: [a, b]}\ntags: []\nversion: '3'\n",
     HEAD.replace("One", '"\\u00fcber \\U0001F600 \\t"'),
 ]
 ONLY_THE_TOOL_KNOWS = [
@@ -58,6 +60,7 @@ ONLY_THE_TOOL_KNOWS = [
     HEAD + parameters("type: object, default: {$ref: '#/x'}"),
     HEAD + parameters("type: string, pattern: '^a+$'"),
     HEAD + parameters("type: string") + "examples:\n  - input: {p0: a}\n",
+    HEAD + parameters("type: string") + "metadata: {examples: [{input: {p0: a}}]}\n",
     HEAD + parameters("type: string") + "idempotency: [p0]\n",
 ]
 INVALID = [
@@ -72,6 +75,9 @@ INVALID = [
     HEAD + "timeout_s: -1\n",
     HEAD + "rate: often\n",
     HEAD + "metadata: [1]\n",
+    HEAD + "metadata: {tags: a}\n",
+    HEAD + "metadata: {performance: {rate_limit: often}}\n",
+    HEAD + parameters("type: string") + "metadata: {examples: [{input: {p0: 1}}]}\n",
     HEAD + "title: One\n",
     HEAD + "idempotency: [missing]\n",
     HEAD + "effect: often\n",

@@ -57,7 +57,7 @@ def test_all_exports_every_tool(project):
 
 def test_json_includes_losses(project):
     told = json.loads(run_lk("export", "rich", "--format", "gemini", "--json", cwd=project).out)
-    assert list(told) == ["format", "payload", "losses", "refused", "names"]
+    assert list(told) == ["format", "payload", "losses", "policy_fields", "refused", "names"]
     assert told["losses"]
     assert {"tool", "path", "keyword", "done", "detail"} == set(told["losses"][0])
 

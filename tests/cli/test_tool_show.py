@@ -8,6 +8,7 @@ from tests.cases import in_case
 from tests.cli.kit import ECHO, run_lk, write_yaml
 from toolhaft import load_tool
 from toolhaft.cli.main import run
+from toolhaft.cli.tool_show import result_lines
 from toolhaft.define.yaml import parse_tool
 from toolhaft.formats import FORMATS
 
@@ -91,6 +92,28 @@ def test_a_tool_is_shown_as_json(tmp_path):
     assert (told["id"], told["name"], told["store"], told["owner"]) == ("echo", "Echo", "project", "ann")
     assert (told["timeout_s"], told["retryable"], told["run"].keys()) == (2.5, False, {"argv"})
     assert told["input_schema"]["required"] == ["text"]
+
+
+def test_show_prints_version_rate_limit_examples_and_what_is_returned(tmp_path):
+    write_yaml(
+        tmp_path,
+        "echo",
+        FULL
+        + 'version: "2.1"\nrate: "5/min"\nexamples: [{input: {text: a}, output: {said: a}}, {input: {text: b}}]\n',
+    )
+    done = run_lk("tool", "show", "echo", cwd=tmp_path).out
+    assert "  rate limit: 5/min\n  version: 2.1\n  tags: speech\n" in done
+    assert done.endswith('examples:\n  {"text": "a"} gives {"said": "a"}\n  {"text": "b"}\n')
+    told = json.loads(run_lk("tool", "show", "echo", "--json", cwd=tmp_path).out)
+    assert (told["rate"], told["examples"][1], told["metadata"]) == ("5/min", {"input": {"text": "b"}}, {})
+
+
+def test_a_result_is_shown_by_its_description_with_or_without_members():
+    members = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    assert list(result_lines({"type": "string", "description": "The\ntext"})) == ["result: The text (string)"]
+    assert list(result_lines({**members, "description": "All"})) == ["result: All", "  a (string)"]
+    assert list(result_lines(members)) == ["result:", "  a (string)"]
+    assert list(result_lines({"type": "string"})) == []
 
 
 def test_show_reports_shadowed_and_inactive_tools(tmp_path):

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from tests.cases import each_case
-from toolhaft import Principal, ToolCall, ToolContext
+from toolhaft import Effect, Principal, ToolCall, ToolContext
 from toolhaft.errors import ResourceError
 from toolhaft.schema import UnreadArguments
 
@@ -19,9 +19,24 @@ def test_calls_are_equal_by_their_parts():
     assert repr(ToolCall(id="1", name="add")) == "ToolCall(id='1', name='add', arguments='{}')"
 
 
-def test_an_empty_key_becomes_none_and_a_name_becomes_text():
-    call = ToolCall(name=5, idempotency_key="")
-    assert (call.name, call.idempotency_key) == ("5", None)
+def test_an_empty_key_becomes_none_and_a_name_becomes_plain_text():
+    call = ToolCall(name=Effect.READ, idempotency_key="")
+    assert (call.name, type(call.name), call.idempotency_key) == ("read", str, None)
+
+
+@each_case("name", [{"a": 1}, 5, None, b"add", ["add"]])
+def test_a_name_that_is_not_text_is_refused_with_the_right_spelling(name):
+    """Also for `ToolCall("add", {"a": 1})`, whose first argument is the id."""
+    with pytest.raises(TypeError, match=r"the name of a ToolCall is text, not .*; write ToolCall") as caught:
+        ToolCall("add", name)
+    assert repr(name) in str(caught.value)
+
+
+@each_case("nothing", ["", None, b""])
+def test_empty_arguments_mean_that_there_are_none(nothing):
+    call = ToolCall(name="now", arguments=nothing)
+    assert (call.arguments, call.malformed) == ("{}", None)
+    assert call == ToolCall(name="now") == ToolCall(name="now", arguments={})
 
 
 def test_a_principal_is_a_value_with_sets_of_names():
@@ -87,7 +102,7 @@ def test_arguments_that_could_not_be_read_are_a_frozen_value():
         (b'{"a": 1}', None),
         (UnreadArguments("{", "the stream ended in the middle"), "the stream ended in the middle"),
         (UnreadArguments("{}", "its id is no text"), "its id is no text"),
-        ("", "not valid JSON: EOF while parsing a value at line 1 column 0"),
+        (" ", "not valid JSON: EOF while parsing a value at line 1 column 1"),
         ('{"a": ', "not valid JSON: EOF while parsing a value at line 1 column 6"),
         ('{"a": 1} {}', "not valid JSON: trailing characters at line 1 column 10"),
         ('{"a": NaN}', "not valid JSON: expected value at line 1 column 7"),
@@ -97,7 +112,7 @@ def test_arguments_that_could_not_be_read_are_a_frozen_value():
         ('"text"', 'not a JSON object: got "text"'),
         ('"[1]"', 'not a JSON object: got "[1]"'),
         (b"[]", "not a JSON object: got []"),
-        (None, "not a JSON object: got null"),
+        (5, "not a JSON object: got 5"),
         ([1], "not a JSON object: got [1]"),
     ],
     ids=repr,

@@ -152,3 +152,19 @@ def test_lists_and_kits_are_flattened_and_tools_are_not():
     assert list(flatten(things)) == [add, echo, CONFIG, add, other, "id", b"id", {"name": "x"}, Echo, None]
     assert list(flatten(add)) == [add]
     assert list(flatten(echo)) == [echo]
+
+
+class Offering:
+    def offered_tools(self):
+        return [add, [Maker(CONFIG)]]
+
+    def __iter__(self):
+        raise AssertionError("what is offered counts")
+
+
+def test_mappings_and_objects_that_offer_tools_are_flattened():
+    echo = Echo()
+    assert list(flatten({"first": add, "second": echo, "all": [CONFIG]})) == [add, echo, CONFIG]
+    assert list(flatten([{"a": add}, {"f": len}, Offering()])) == [add, len, add, CONFIG]
+    assert list(flatten({})) == []
+    assert list(flatten([Offering])) == [Offering]  # the class, not an object of it

@@ -24,7 +24,7 @@ def test_a_tool_stays_the_function_that_it_wraps():
     assert (add.__name__, add.__doc__, add.__module__) == ("add", "Add two numbers.", __name__)
     assert add.__qualname__.endswith("<locals>.add")
     assert isinstance(add, Tool)
-    assert repr(add) == f"<Tool from function {__name__}.{add.__qualname__}>"
+    assert repr(add) == "<Tool add(a: int, b: int = 2) -> int, effect=irreversible>"
 
 
 def test_an_async_function_stays_one():

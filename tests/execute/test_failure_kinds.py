@@ -60,9 +60,8 @@ def test_the_message_for_an_unlike_name_lists_the_tools(run):
     )
 
 
-@each_case("name", ["x" * 100_000, "é" * 10_000, "\x00\x1b[2J", "", None, 5, ["add"], {"a": 1}], ids=str)
-def test_a_name_of_any_kind_is_an_unknown_tool(name):
-    name = name[:100_000] if isinstance(name, str) else name
+@each_case("name", ["x" * 100_000, "é" * 10_000, "\x00\x1b[2J", ""])
+def test_any_text_is_the_name_of_an_unknown_tool(name):
     result = ToolExecutor([add]).execute(ToolCall(name=name))
     assert kind_of(result) == "unknown_tool"
     assert len(result.message.encode()) <= LONGEST_BYTES
@@ -79,7 +78,8 @@ def test_the_message_for_an_unknown_name_lists_few_tools():
     ("arguments", "words"),
     [
         ("{", "not valid JSON"),
-        ("", "not valid JSON"),
+        ("", "a: missing"),
+        (None, "a: missing"),
         ('{"a": 1,}', "not valid JSON"),
         ('{"a": 1} and more', "not valid JSON"),
         ("[1]", "expected an object"),

@@ -48,6 +48,8 @@ def _outcome(case: Case, variant: Variant) -> str:
     reported = "".join(
         f"\n  - {str(loss).removeprefix(case.name)}".replace("- :", "- the tool:") for loss in export.losses
     )
+    if export.policy_fields:
+        reported += f"\n  policy: {', '.join(field.field for field in export.policy_fields)}"
     if export.refused:
         return "refused: " + "; ".join(refusal.reason for refusal in export.refused) + reported
     (exported,) = export.tools

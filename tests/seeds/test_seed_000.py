@@ -9,6 +9,7 @@ import re
 import pytest
 
 from toolhaft import BaseTool, ToolParam, ToolResponse, ToolReturn, ToolSpec
+from toolhaft.formats import FORMATS, describe, export_tools
 
 
 class EchoTool(BaseTool):
@@ -126,3 +127,19 @@ def test_seed_000_strict_input_validation(raw):
     with pytest.raises(ValueError, match="not valid"):
         # Raises ValueError: missing required 'text', or wrong types, or extras.
         EchoTool().spec.check_inputs(raw)
+
+
+@pytest.mark.parametrize("style", ["markdown", "signature"])
+def test_seed_000_generated_documentation_says_what_every_part_of_the_spec_says(style):
+    """Seed 000, introduction: the spec is used to auto-generate documentation."""
+    page = describe(EchoTool(), style)
+    spec = EchoTool.spec
+    for text in (spec.name, spec.description, spec.when_to_use, spec.returns.description):
+        assert text in page
+    assert spec.inputs[0].description in page
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_seed_000_every_model_learns_how_to_interpret_the_output(format):
+    """Seed 000, introduction: agents rely on the spec for how to interpret outputs."""
+    assert "The echoed text" in export_tools(EchoTool(), format).json_bytes.decode()

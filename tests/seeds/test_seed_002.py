@@ -350,7 +350,9 @@ def test_return_fields_that_are_listed_must_be_in_the_output(load):
 
 
 def test_design_principles_id_references_the_tool_is_found_by_its_id(load):
-    assert repr(load(MINIMAL_VALID)) == "<Tool 'my-tool' from file my-tool.yaml>"
+    made = load(MINIMAL_VALID)
+    assert (made.name, made.source) == ("my-tool", "file my-tool.yaml")
+    assert repr(made) == "<Tool my-tool(input: str), effect=irreversible>"
 
 
 def test_design_principles_type_safety_every_problem_of_a_file_is_told_at_once(load):

@@ -62,7 +62,6 @@ def test_accept_header_requests_the_whole_result(shouting):
 
 def test_body_that_is_not_a_json_object_is_400(shouting):
     cases = [
-        (b"", "not valid JSON"),
         (b'{"text": ', "not valid JSON"),
         (b"[1]", "not a JSON object"),
         (b"\xff\xfe", "not UTF-8"),
@@ -75,6 +74,11 @@ def test_body_that_is_not_a_json_object_is_400(shouting):
             assert answer.status == 400
             assert answer.is_problem
             assert told in answer.json["detail"]
+
+
+def test_an_empty_body_means_no_arguments(shouting):
+    answer = shouting.run("shout", b"")
+    assert (answer.status, answer.json["problems"]) == (422, ["text: missing; expected a string"])
 
 
 def test_invalid_arguments_are_422_with_every_problem(shouting):

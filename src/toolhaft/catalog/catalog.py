@@ -89,6 +89,10 @@ class Catalog:
         """
         return self._sources.load(id)
 
+    def offered_tools(self) -> list[AnyTool]:
+        """Every tool, loaded, for `export_tools(catalog, ...)`; raises as `get_tool` does."""
+        return [self.get_tool(id) for id in self]
+
     def listing(self, id: str) -> Listing:
         """The listing of a tool, without loading it.
 

@@ -133,7 +133,9 @@ def listing_of_fields(
     fields: Mapping[str, object], *, store: Literal["platform", "project"] = "platform", place: str = ""
 ) -> Listing:
     """The listing of a tool, from the fields of its document; a wrong value is left out."""
-    tags, share = fields.get("tags"), fields.get("share")
+    tags, metadata, share = fields.get("tags"), fields.get("metadata"), fields.get("share")
+    if "tags" not in fields and isinstance(metadata, Mapping):
+        tags = cast("Mapping[str, object]", metadata).get("tags")
     id = _text(fields, "id")
     return Listing(
         id=id,

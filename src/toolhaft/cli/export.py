@@ -131,6 +131,7 @@ def _write_export(export: Export, out: str | None, *, as_json: bool) -> None:
                 "format": export.format,
                 "payload": export.payload,
                 "losses": [loss._asdict() for loss in export.losses],
+                "policy_fields": [field._asdict() for field in export.policy_fields],
                 "refused": [refusal._asdict() for refusal in export.refused],
                 "names": dict(export.names),
             }

@@ -78,9 +78,13 @@ def _facts(tool: AnyTool) -> dict[str, object]:
         "version": tool.version,
         "timeout_s": tool.timeout_s,
         "retryable": tool.retryable,
+        "rate": tool.rate,
         "requires": [*tool.requires],
         "endpoint": getattr(tool, "endpoint", None),
         "run": None if run is None else run.fields,
+        "examples": _examples(tool),
+        # without its examples, which are masked above
+        "metadata": {key: value for key, value in tool.metadata.items() if key != "examples"},
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
     }
@@ -98,12 +102,32 @@ def _lines(listing: Listing, tool: AnyTool) -> Iterator[str]:
     yield f"  effect {tool.effect}, at most {tool.timeout_s:g} s" + (
         "" if tool.retryable else ", not retryable"
     )
-    if tool.tags:
-        yield f"  tags: {', '.join(tool.tags)}"
+    facts = {"rate limit": tool.rate, "version": tool.version, "tags": ", ".join(tool.tags)}
+    yield from (f"  {name}: {fact}" for name, fact in facts.items() if fact)
     yield from _running(tool)
     yield from _members("parameters", tool.input_schema)
     if isinstance(tool.output_schema, Mapping):
-        yield from _members("result", tool.output_schema)
+        yield from result_lines(tool.output_schema)
+    for number, example in enumerate(_examples(tool)):
+        about = f"{example['description']}: " if "description" in example else ""
+        output = f" gives {to_json(example['output'])}" if "output" in example else ""
+        yield ("" if number else "examples:\n") + f"  {about}{to_json(example['input'])}{output}"
+
+
+def _examples(tool: AnyTool) -> list[JSONObject]:
+    """The examples, with secrets masked."""
+    from toolhaft.formats.description_text import examples_of
+
+    return examples_of(tool)
+
+
+def result_lines(schema: Mapping[str, object]) -> Iterator[str]:
+    """What the tool returns: its description and its members."""
+    description = " ".join(str(schema.get("description", "")).split())
+    title = f"result: {description}" if description else "result"
+    members = list(_members(title, schema))
+    # a value without members is described in one line
+    yield from members or ([f"{title} ({_kind(schema)})"] if description else [])
 
 
 def _state(tool: AnyTool) -> str:
@@ -140,7 +164,7 @@ def _members(title: str, schema: Mapping[str, object]) -> Iterator[str]:
     properties = argument_schemas(cast("JSONObject", schema))
     required = required_arguments(cast("JSONObject", schema))
     if properties:
-        yield f"{title}:"
+        yield title if ": " in title else f"{title}:"
     for name, own in properties.items():
         member = own if isinstance(own, dict) else {}
         words = [_kind(member), *(["optional"] if name not in required else [])]

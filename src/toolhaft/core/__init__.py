@@ -5,7 +5,9 @@ from toolhaft._lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolhaft.core import definition as definition
+    from toolhaft.core import notebook as notebook
     from toolhaft.core import options as options
+    from toolhaft.core import signature_text as signature_text
     from toolhaft.core.call import ToolCall as ToolCall
     from toolhaft.core.content import Audio as Audio
     from toolhaft.core.content import Document as Document
@@ -58,5 +60,10 @@ _HOMES = {
     "to_tool": "conversion",
 }
 __all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above # pyright: ignore[reportUnsupportedDunderAll] -- the same
-_MODULES = {"definition": "definition", "options": "options"}  # loaded when a tool is compiled
+_MODULES = {  # loaded when a tool is compiled, or shown
+    "definition": "definition",
+    "notebook": "notebook",
+    "options": "options",
+    "signature_text": "signature_text",
+}
 __getattr__, __dir__ = lazy_exports(__name__, {**_HOMES, **_MODULES})

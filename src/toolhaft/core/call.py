@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import cast
+from typing import TypeAlias, cast
 
 from toolhaft import schema
+
+Arguments: TypeAlias = "str | Mapping[str, object] | schema.UnreadArguments"  # text: loaded when it is used
 
 
 class ToolCall:
     """One call; treat it as read-only (it has slots for speed, and is not frozen).
 
     - `arguments`: the raw JSON text, an object if the provider sent one, UnreadArguments if it sent neither.
+      An empty text and None mean that there are none.
     - `extras`: a provider's opaque state, passed through unchanged.
     - `idempotency_key`: a repeated call with the same key gets the recorded result and is not run again.
 
     Two calls are equal if their arguments have the same content, as text or as an object.
+
+    Raises:
+        TypeError: if the name is not text.
     """
 
     __slots__ = ("arguments", "extras", "id", "idempotency_key", "name")
@@ -25,14 +31,14 @@ class ToolCall:
         self,
         id: str = "",
         name: str = "",
-        arguments: str | Mapping[str, object] | schema.UnreadArguments = "{}",
+        arguments: Arguments | None = "{}",
         *,
         extras: object = None,
         idempotency_key: str | None = None,
     ) -> None:
         self.id = id
-        self.name = name if type(name) is str else str(name)  # a provider may send any type
-        self.arguments = arguments
+        self.name = name if type(name) is str else _text_of(name)
+        self.arguments: Arguments = arguments or _empty(arguments)
         self.extras = extras
         self.idempotency_key = idempotency_key or None  # some providers send "" for none
 
@@ -67,6 +73,18 @@ class ToolCall:
         return (
             f"ToolCall(id={self.id!r}, name={self.name!r}, arguments={cast('object', self.arguments)!r:.200})"
         )
+
+
+def _empty(arguments: Arguments | None) -> Arguments:
+    """No arguments: an empty text and None are read as an empty object."""
+    return "{}" if arguments is None or isinstance(arguments, str | bytes | bytearray) else arguments
+
+
+def _text_of(name: object) -> str:
+    if isinstance(name, str):  # a member of a StrEnum
+        return str(name)
+    hint = "write ToolCall(id='...', name='...', arguments={...})"
+    raise TypeError(f"the name of a ToolCall is text, not {name!r:.80}; {hint}")
 
 
 _OTHER_SLOTS = tuple(name for name in ToolCall.__slots__ if name != "arguments")

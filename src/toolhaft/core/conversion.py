@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import MethodType, ModuleType
 from typing import Any, TypeGuard, cast
 
-from toolhaft.core.ports import HasTool
+from toolhaft.core.ports import HasTool, OffersTools
 from toolhaft.core.result import ToolResult
 from toolhaft.core.tool import Tool
 from toolhaft.errors import DefinitionError
@@ -58,13 +58,24 @@ def _hint(thing: object) -> str:
 
 
 def flatten(things: object) -> Iterator[object]:
-    """The members of nested lists, toolkits and registries, one after another."""
+    """The tools in nested lists, mappings, toolkits, registries, executors and catalogs, one by one."""
     if isinstance(things, Tool):  # first, because the check for an Iterable is slow
         yield cast("object", things)
         return
+    if callable(getattr(type(things), "offered_tools", None)):
+        things = cast("OffersTools", things).offered_tools()
+    elif isinstance(things, Mapping) and _holds_tools(cast("Mapping[object, object]", things)):
+        things = cast("Mapping[object, object]", things).values()
     is_many = isinstance(things, Iterable) and not isinstance(things, str | bytes | dict | type)
     if is_many and not _has_tool(cast("object", things)):
         for thing in cast("Iterable[object]", things):
             yield from flatten(thing)
     else:
         yield things
+
+
+def _holds_tools(mapping: Mapping[object, object]) -> bool:
+    """True for tools by name, and for an empty mapping; False for the document of a tool."""
+    return not mapping or any(
+        isinstance(value, Tool) or callable(value) or _has_tool(value) for value in mapping.values()
+    )

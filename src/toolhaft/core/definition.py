@@ -91,10 +91,11 @@ def check_examples(
     params_type: object,
     contract: schema.Contract,
     output: schema.OutputContract | None,
+    where: str = "",
 ) -> None:
     """Check that every example fits the tool's input and output, and the Params of a typed tool."""
     for number, example in enumerate(examples, 1):
-        place = f"example {number}"
+        place = f"{where}example {number}"
         if params_type is not ... and len(example.description) > _LONGEST_TYPED_TEXT:
             raise DefinitionError(
                 "the description is longer than 200 characters", place=place, fix="shorten it"

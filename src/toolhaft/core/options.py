@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
-from typing import Final, Literal, TypedDict, cast
+from functools import reduce, wraps
+from types import FunctionType
+from typing import Final, Literal, TypedDict, TypeVar, cast
 
 from toolhaft import schema
 from toolhaft.core.effect import Effect
 from toolhaft.core.example import ToolExample
 from toolhaft.errors import DefinitionError
+from toolhaft.schema.nearest import nearest
+
+ClassT = TypeVar("ClassT")
 
 DEFAULT_TIMEOUT_S: Final = 10.0
 _RATE: Final = r"[1-9][0-9]*/(s|min|h|day)"
@@ -61,13 +66,15 @@ def resolve_options(options: Mapping[str, object]) -> dict[str, object]:
     """
     for name in options:
         if name not in _OPTIONS:
-            raise DefinitionError(
-                f"no option {name!r} exists", place="options", fix=f"use one of {', '.join(sorted(_OPTIONS))}"
-            )
+            fix = near_option(name) or f"use one of {', '.join(sorted(_OPTIONS))}"
+            raise DefinitionError(f"no option {name!r} exists", place="options", fix=fix)
     resolved = dict(_DEFAULTS)
     for name, value in options.items():
         check, _ = _OPTIONS[name]
         resolved[name] = check(name, value)
+    if resolved["metadata"]:
+        inherited = metadata_options(cast("Mapping[str, object]", resolved["metadata"]))
+        resolved |= {name: value for name, value in inherited.items() if name not in options}
     if resolved["cache_s"] is not None and resolved["effect"] is not Effect.READ:
         raise DefinitionError(
             f"a tool with effect {resolved['effect']!s} cannot be cached",
@@ -75,6 +82,64 @@ def resolve_options(options: Mapping[str, object]) -> dict[str, object]:
             fix="declare effect='read', or leave cache_s out",
         )
     return resolved
+
+
+METADATA_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "version": ("version",),
+    "tags": ("tags",),
+    "examples": ("examples",),
+    "rate": ("performance", "rate_limit"),
+}
+"""The options that a tool's metadata can give, each with its path in the metadata."""
+
+
+def metadata_options(metadata: Mapping[str, object]) -> dict[str, object]:
+    """The options that the metadata gives, checked; a tool has them if its own options do not say otherwise.
+
+    Raises:
+        DefinitionError: for a value that is not valid; names its place in the metadata.
+    """
+    found: dict[str, object] = {}
+    for name, path in METADATA_OPTIONS.items():
+        value = reduce(_member, path, cast("object", metadata))
+        if value is None:
+            continue
+        place = f"metadata.{'.'.join(path)}"
+        check, _ = _OPTIONS[name]
+        try:
+            found[name] = check(place, value)
+        except DefinitionError as error:
+            raise DefinitionError(error.problem, place=place, fix=error.fix) from error.__cause__
+    return found
+
+
+def _member(value: object, name: str) -> object:
+    return cast("Mapping[str, object]", value).get(name) if isinstance(value, Mapping) else None
+
+
+def near_option(name: str) -> str:
+    """A hint at the option that an unknown name most likely means; empty if none is near."""
+    close = nearest(name, (*_OPTIONS, "name", "description"))
+    return f"did you mean {close!r}?" if close else ""
+
+
+def refuse_unknown_keywords(cls: type[ClassT]) -> type[ClassT]:
+    """A class decorator: the error for a keyword that the constructor does not take names the nearest one."""
+    create = cast("Callable[..., None]", getattr(cls, "__init__"))  # noqa: B009 -- of any class
+    code = cast("FunctionType", create).__code__
+    known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+
+    @wraps(create)
+    def checked(self: object, *args: object, **given: object) -> None:
+        for name in given:
+            if name not in known:
+                close = nearest(name, known)
+                hint = f"did you mean {close!r}?" if close else f"the options are {', '.join(known)}"
+                raise TypeError(f"{cls.__name__} has no option {name!r}; {hint}")
+        create(self, *args, **given)
+
+    setattr(cls, "__init__", checked)  # noqa: B010 -- a type checker allows no assignment to it
+    return cls
 
 
 def _refuse(name: str, value: object, wanted: str) -> DefinitionError:

@@ -29,6 +29,14 @@ class HasTool(Protocol):
         ...
 
 
+class OffersTools(Protocol):
+    """An object with tools for a model: an executor, a catalog."""
+
+    def offered_tools(self) -> Iterable[object]:
+        """The tools to offer."""
+        ...
+
+
 @runtime_checkable
 class Snapshotable(Protocol):
     """A resource whose changes are committed or discarded together.

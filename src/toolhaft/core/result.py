@@ -241,6 +241,12 @@ class ToolResult(Generic[ResultT]):
         value, message = _SHORT.repr(self.value), _SHORT.repr(self.message)
         return f"ToolResult(message={message}, value={value}, success={self.success!r})"
 
+    def _repr_html_(self) -> str:
+        """The result in a notebook."""
+        from toolhaft.core.notebook import result_html  # noqa: PLC0415 -- few programs show a result
+
+        return result_html(self)
+
 
 def plain_result(value: object, json_text: str | None = None) -> ToolResult[object]:
     """A success with only a value, and the JSON text of the value if it was written already."""

@@ -195,10 +195,11 @@ class Tool(Generic[ParamsT, ResultT]):
         names = (*_DEFINITION, *OPTION_NAMES)
         fixed = [name for name in changes if name not in names or name.endswith("_schema")]
         if fixed:
+            hint = "" if fixed[0] in names else core.options.near_option(fixed[0])
             raise DefinitionError(
                 f"{fixed[0]!r} cannot be replaced",
                 tool=self.name,
-                fix="define the tool again",
+                fix=hint or "define the tool again",
             )
         return self._remade(self._input, changes)
 
@@ -229,6 +230,11 @@ class Tool(Generic[ParamsT, ResultT]):
         """A copy with some parts changed, and an empty export cache."""
         copy = self._blank()
         values = {name: changes.get(name, getattr(self, name)) for name in (*_DEFINITION, *OPTION_NAMES)}
+        # an option that came from the old metadata comes from the new one
+        inherited = core.options.metadata_options(self.metadata) if "metadata" in changes else {}
+        left_out = {
+            name for name, value in inherited.items() if name not in changes and values[name] == value
+        }
         copy._fill(  # noqa: SLF001 -- its own class
             name=cast("str", values["name"]),
             description=cast("str", values["description"]),
@@ -236,7 +242,7 @@ class Tool(Generic[ParamsT, ResultT]):
             output=self._output,
             handler=cast("Callable[..., object] | None", values["handler"]),
             source=self.source,
-            options={option: values[option] for option in OPTION_NAMES},
+            options={option: values[option] for option in OPTION_NAMES if option not in left_out},
             context_name=self._context_name_of(values["handler"]),
             takes=self.takes,
         )
@@ -274,7 +280,8 @@ class Tool(Generic[ParamsT, ResultT]):
             core.definition.check_idempotency(resolved["idempotency"], contract)
             examples = cast("tuple[ToolExample[object, object], ...]", resolved["examples"])
             if examples:
-                core.definition.check_examples(examples, self.params_type, contract, output)
+                where = "" if "examples" in options else "metadata.examples, "
+                core.definition.check_examples(examples, self.params_type, contract, output, where)
             # an example may also be left from the tool that was copied
             if examples or contract.may_hold_secrets or contract.example is not None:
                 contract = core.definition.with_shown(contract, examples)
@@ -310,7 +317,14 @@ class Tool(Generic[ParamsT, ResultT]):
         return self
 
     def __repr__(self) -> str:
-        return f"<Tool {self.name!r} from {self.source}>"
+        try:
+            return core.signature_text.tool_line(self)
+        except AttributeError:  # it is being made
+            return f"<{type(self).__name__}>"
+
+    def _repr_html_(self) -> str:
+        """The tool in a notebook."""
+        return core.notebook.tool_html(self)
 
 
 def _context_name(handler: object, *, is_typed: bool) -> str | None:

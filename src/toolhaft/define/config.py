@@ -8,7 +8,12 @@ from typing import Any, cast
 
 from toolhaft.core.conversion import to_tool
 from toolhaft.core.effect import Effect
-from toolhaft.core.options import DEFAULT_TIMEOUT_S, Isolation
+from toolhaft.core.options import (
+    DEFAULT_TIMEOUT_S,
+    METADATA_OPTIONS,
+    Isolation,
+    refuse_unknown_keywords,
+)
 from toolhaft.core.tool import Tool
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.problems import InvalidArguments
@@ -16,6 +21,7 @@ from toolhaft.schema.problems import InvalidArguments
 _OWN = frozenset(("name", "description", "input_schema", "output_schema", "execute"))
 
 
+@refuse_unknown_keywords
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolConfig:
     """A tool defined by raw JSON Schema.
@@ -76,6 +82,9 @@ def create_tool(config: ToolConfig) -> Tool[dict[str, object], object]:
     options = {field.name: getattr(config, field.name) for field in fields(config) if field.name not in _OWN}
     if options["metadata"] is None:
         options["metadata"] = {}
+    for name in METADATA_OPTIONS:
+        if not options[name]:  # not given: the metadata may have it
+            del options[name]
     made: Tool[Any, Any] = Tool(
         name=config.name,
         description=config.description,

@@ -83,7 +83,7 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         return FunctionTool(self.function, self._options, self._names)
 
     def __repr__(self) -> str:
-        return f"<Tool from {_source(self.function)}>"
+        return core.signature_text.function_line(self._own_name(), self.function, self._options)
 
     def __reduce__(self) -> str:
         """Pickle by name, as functions are pickled."""

@@ -14,6 +14,7 @@ from toolhaft.core.call import ToolCall
 from toolhaft.core.conversion import AnyResult, AnyTool, to_tool
 from toolhaft.core.events import Chunk, Progress
 from toolhaft.core.limits import Budget, BudgetTracker, Deadline, RetryPolicy
+from toolhaft.core.options import refuse_unknown_keywords
 from toolhaft.core.principal import Principal
 from toolhaft.core.result import LONGEST_OUTPUT
 from toolhaft.errors import UnknownToolError
@@ -74,6 +75,7 @@ PIPELINE: Final[tuple[Observer | ToolStep, ...]] = (
 """The steps of a call, from the outside in. The chain of a tool has only those that it needs."""
 
 
+@refuse_unknown_keywords
 class ToolExecutor:
     """Runs the calls of a model: each call gets exactly one ToolResult, whatever happens to other calls.
 
@@ -179,6 +181,10 @@ class ToolExecutor:
     def tools(self) -> Mapping[str, AnyTool]:
         """Every tool by name."""
         return MappingProxyType(self._tools)
+
+    def offered_tools(self) -> list[AnyTool]:
+        """The tools for `export_tools(executor, ...)`: all that it allows, and its own principal may use."""
+        return permit.offered_tools(self._setup)
 
     @property
     def session(self) -> Session:
@@ -466,7 +472,7 @@ class ToolExecutor:
 
 def execute_tool(
     tool: object,
-    arguments: str | Mapping[str, object] = "{}",
+    arguments: str | Mapping[str, object] | None = None,
     **options: Any,  # noqa: ANN401 -- those of ToolExecutor
 ) -> AnyResult:
     """Run one tool once: its arguments are checked, its time is limited, its output is checked.

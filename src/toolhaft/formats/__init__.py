@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolhaft.formats.choices import Choice as Choice
     from toolhaft.formats.losses import Loss as Loss
+    from toolhaft.formats.losses import PolicyField as PolicyField
     from toolhaft.formats.losses import Refusal as Refusal
     from toolhaft.formats.operations.decoding import StreamDecoder as StreamDecoder
     from toolhaft.formats.operations.decoding import decode_calls as decode_calls
@@ -27,6 +28,7 @@ _HOMES = {
     "FORMATS": "registry",
     "ImportedTools": "operations.importing",
     "Loss": "losses",
+    "PolicyField": "losses",
     "Refusal": "losses",
     "StreamDecoder": "operations.decoding",
     "decode_calls": "operations.decoding",

@@ -1,4 +1,4 @@
-"""Joins a tool's description, `when_to_use` and examples into one text, and splits such a text again."""
+"""Joins a tool's description, `when_to_use`, result and examples into one text; splits such a text again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import ValidArguments
 
 _WHEN: Final = "\n\nWhen to use: "
+_RETURNS: Final = "\n\nReturns: "
 _EXAMPLES: Final = "\n\nExamples:\n"
+_LONGEST_MEMBERS: Final = 500
 
 
 class DescriptionParts(NamedTuple):
@@ -21,6 +23,7 @@ class DescriptionParts(NamedTuple):
 
     description: str
     when_to_use: str | None
+    returns: str | None
     examples: list[JSONObject]
 
 
@@ -53,14 +56,52 @@ def _without_secrets(tool: Tool[Any, Any], examples: list[JSONObject]) -> list[J
     return found
 
 
-def join_description(tool: Tool[Any, Any], examples: Sequence[JSONObject] = ()) -> str:
-    """The description with `when_to_use` and the examples appended."""
+def returns_of(tool: Tool[Any, Any]) -> str:
+    """The description of what the tool returns; empty if there is none."""
+    output = cast("JSONValue", tool.output_schema)
+    return _description(output) if isinstance(output, dict) else ""
+
+
+def returns_with_members(tool: Tool[Any, Any]) -> str:
+    """The description of what the tool returns; else those of its members, if all have one and are short."""
+    own = returns_of(tool)
+    output = cast("JSONValue", tool.output_schema)
+    members = output.get("properties") if isinstance(output, dict) else None
+    if own or not isinstance(members, dict):
+        return own
+    texts = {name: _description(schema) for name, schema in members.items() if isinstance(schema, dict)}
+    if len(texts) < len(members) or not all(texts.values()):
+        return ""
+    joined = "; ".join(f"{name}: {' '.join(text.split())}" for name, text in texts.items())
+    return joined if len(joined) <= _LONGEST_MEMBERS else ""
+
+
+def _description(schema: JSONObject) -> str:
+    text = schema.get("description")
+    return text if isinstance(text, str) and text.strip() else ""
+
+
+def is_only_described(output: object) -> bool:
+    """True for an output schema with nothing but a description, as the import of a joined text has it."""
+    return isinstance(output, dict) and list(cast("JSONObject", output)) == ["description"]
+
+
+def join_description(tool: Tool[Any, Any], returns: str = "", examples: Sequence[JSONObject] = ()) -> str:
+    """The description with `when_to_use`, what the tool returns and the examples appended."""
     text = tool.description
     if tool.when_to_use:
         text += _WHEN + tool.when_to_use
+    if returns:
+        text += _RETURNS + returns
     if examples:
         text += _EXAMPLES + "\n".join(to_json_text(example) for example in examples)
     return text
+
+
+def described_again(tool: Tool[Any, Any]) -> str:
+    """The description with what the tool returns, if an import has split it off and no schema was there."""
+    returns = returns_of(tool) if is_only_described(tool.output_schema) else ""
+    return f"{tool.description}{_RETURNS}{returns}" if returns else tool.description
 
 
 def fallback_description(name: str, title: object) -> str:
@@ -68,19 +109,28 @@ def fallback_description(name: str, title: object) -> str:
     return title if isinstance(title, str) and title.strip() else name
 
 
-def splits_back(tool: Tool[Any, Any], text: str) -> bool:
-    """False for a description that already looks like a joined one."""
-    words = split_description(text)
-    return words.description == tool.description and words.when_to_use == (tool.when_to_use or None)
+def splits_back(tool: Tool[Any, Any], text: str, returns: str, *, has_output: bool) -> bool:
+    """False for a description that already looks like a joined one.
+
+    One that ends with what the tool returns, in these words, is the same text again after the next export.
+    """
+    words = split_description(text, has_output=has_output)
+    if words.returns is not None and not returns:
+        words = words._replace(description=f"{words.description}{_RETURNS}{words.returns}", returns=None)
+    return words[:3] == (tool.description, tool.when_to_use or None, returns or None)
 
 
-def split_description(text: str) -> DescriptionParts:
-    """The parts of a joined description."""
+def split_description(text: str, *, has_output: bool) -> DescriptionParts:
+    """The parts of a joined description; with an output schema, what the tool returns is not among them."""
     text, examples = _split_examples(text)
-    head, mark, tail = text.rpartition(_WHEN)
-    if mark and head.strip() and tail.strip():
-        return DescriptionParts(head, tail, examples)
-    return DescriptionParts(text, None, examples)
+    text, returns = (text, None) if has_output else _split_end(text, _RETURNS)
+    text, when_to_use = _split_end(text, _WHEN)
+    return DescriptionParts(text, when_to_use, returns, examples)
+
+
+def _split_end(text: str, mark: str) -> tuple[str, str | None]:
+    head, found, tail = text.rpartition(mark)
+    return (head, tail) if found and head.strip() and tail.strip() else (text, None)
 
 
 def _split_examples(text: str) -> tuple[str, list[JSONObject]]:

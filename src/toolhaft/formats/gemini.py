@@ -8,9 +8,11 @@ from itertools import chain
 from typing import Final, cast
 
 from toolhaft.core.call import ToolCall
+from toolhaft.core.conversion import AnyTool
 from toolhaft.errors import WireError
 from toolhaft.formats.blocks import BlockCall, BlockFormat, block_fields
 from toolhaft.formats.choices import ALL_FORMS, Choice
+from toolhaft.formats.description_text import is_only_described
 from toolhaft.formats.gemini_schema import (
     JSON_SCHEMA,
     MESSAGES,
@@ -148,12 +150,16 @@ class Gemini(BlockFormat):
             written.update(accepted_hints(tool.hints, _HINTS))
         return written
 
+    def declares_output(self, tool: AnyTool, hints: JSONObject, dialect: str) -> bool:  # noqa: ARG002 -- an override
+        """True if the dialect has a field for it, and the schema can be expressed."""
+        return dialect != _PARAMETERS and lower_output(tool.output_schema)[0] is not None  # pyright: ignore[reportArgumentType] -- a JSON Schema
+
     def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:
         """Losses of the output schema and of the `behavior` hint."""
         losses = rejected_hints(tool.hints, _HINTS)
         if accepted_hints(tool.hints, _HINTS):
             losses.append(SchemaLoss("", "metadata.wire.behavior", "kept", "only the Live API reads it"))
-        if tool.tool.output_schema is None:
+        if tool.tool.output_schema is None or is_only_described(tool.tool.output_schema):
             return losses
         if tool.dialect == _PARAMETERS:
             return [*losses, SchemaLoss("", "output_schema", "left out")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, cast
 
+from toolhaft.formats.description_text import is_only_described
 from toolhaft.formats.gemini_stream import to_camel_case
 from toolhaft.formats.subset.lower import RefusedSchema, SchemaLoss, lower
 from toolhaft.formats.subset.normalize import upgrade_draft
@@ -74,6 +75,8 @@ def lower_output(schema: JSONValue) -> tuple[JSONObject | None, list[SchemaLoss]
     """An output schema for `responseJsonSchema`, with its losses; None if it cannot be expressed."""
     if not isinstance(schema, dict):
         return None, [SchemaLoss("", "output_schema", "left out", "the format takes an object there")]
+    if is_only_described(schema):
+        return None, []
     if "$schema" in schema or "definitions" in schema:  # they would be lost below; `lower` rewrites the rest
         schema = upgrade_draft(schema)
     inside = {key: value for key, value in schema.items() if key != "$defs"}

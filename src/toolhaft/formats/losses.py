@@ -1,4 +1,4 @@
-"""What an export cannot express: losses, refused tools, refused schemas."""
+"""What an export does not express: losses, policy fields, refused tools, refused schemas."""
 
 from __future__ import annotations
 
@@ -39,6 +39,19 @@ class Loss(NamedTuple):
     def __str__(self) -> str:
         where = f"{self.tool}{self.path}" if self.tool else self.path or "request"
         return f"{where}: {self.keyword} {self.done}" + (f" ({self.detail})" if self.detail else "")
+
+
+class PolicyField(NamedTuple):
+    """A field of a tool that is not for the model: Toolhaft keeps and applies it, and does not send it."""
+
+    tool: str
+    field: str
+    """The name of the tool's option: `effect`, `timeout_s`, `tags` ..."""
+    value: object
+    """Its value, which is not the default."""
+
+    def __str__(self) -> str:
+        return f"{self.tool}: {self.field} is kept by Toolhaft and not sent"
 
 
 class Refusal(NamedTuple):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
 
 from toolhaft.core.call import ToolCall
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.effect import Effect
 from toolhaft.formats.hints import (
     FLAG,
@@ -123,7 +124,7 @@ class MCP(ProviderFormat):
             written["title"] = made.title
         written["description"] = tool.description
         written["inputSchema"] = tool.schema
-        shown = _output_schema(tool)
+        shown = _output_schema(tool.tool, tool.dialect)
         if shown is not None and shown.schema is not None:
             written["outputSchema"] = shown.schema
         hints = accepted_hints(tool.hints, _known(tool.dialect)) if tool.hints else tool.hints
@@ -136,9 +137,14 @@ class MCP(ProviderFormat):
             written[_META] = meta
         return written
 
+    def declares_output(self, tool: AnyTool, hints: JSONObject, dialect: str) -> bool:  # noqa: ARG002 -- an override
+        """True if this revision can list the output schema."""
+        shown = _output_schema(tool, dialect)
+        return shown is not None and shown.schema is not None
+
     def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:
         """What a revision cannot express: output that is not an object, icons, tasks."""
-        shown = _output_schema(tool)
+        shown = _output_schema(tool.tool, tool.dialect)
         losses = [] if shown is None or shown.loss is None else [shown.loss]
         if tool.hints:
             losses += [
@@ -242,11 +248,11 @@ def _known(dialect: str) -> HintRules:
     return {key: hint for key, hint in _HINT_RULES.items() if key not in missing}
 
 
-def _output_schema(tool: ToolDeclaration) -> OutputSchema | None:
-    schema = tool.tool.output_schema
+def _output_schema(tool: AnyTool, dialect: str) -> OutputSchema | None:
+    schema = tool.output_schema
     if schema is None:
         return None
-    return export_output_schema(cast("JSONValue", schema), any_root=tool.dialect == _NEWEST)
+    return export_output_schema(cast("JSONValue", schema), any_root=dialect == _NEWEST)
 
 
 def _annotations(effect: Effect, own: JSONValue) -> JSONObject:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from toolhaft.formats.description_text import is_only_described
 from toolhaft.formats.losses import Done, SchemaLoss
 from toolhaft.formats.subset.lower import newest_draft
 from toolhaft.schema.json_schema import types_of
@@ -30,6 +31,8 @@ class OutputSchema(NamedTuple):
 
 def export_output_schema(schema: JSONValue, *, any_root: bool) -> OutputSchema:
     """The output schema to list; older revisions require `type: object` at its root."""
+    if is_only_described(schema):
+        return OutputSchema(None)
     if isinstance(schema, dict):
         schema = newest_draft(schema)
     if not isinstance(schema, dict):

@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.conversion import AnyTool
-from toolhaft.core.options import resolve_options
+from toolhaft.core.options import metadata_options, resolve_options
 from toolhaft.core.tool import OPTION_NAMES
 from toolhaft.errors import WireError
 from toolhaft.formats.description_text import examples_of
@@ -40,6 +40,8 @@ _DEFAULTS: Final = tuple(resolve_options({}).items())
 def document_of(tool: AnyTool) -> JSONObject:
     """The short document: name, description, input schema, and `when_to_use`, examples and metadata if any.
 
+    Examples that the metadata has are not repeated.
+
     It shares its schema with the tool: copy it before you return it to a caller.
     """
     document: JSONObject = {
@@ -49,7 +51,7 @@ def document_of(tool: AnyTool) -> JSONObject:
     }
     if tool.when_to_use:
         document["when_to_use"] = tool.when_to_use
-    if tool.examples:
+    if tool.examples != metadata_options(tool.metadata).get("examples", ()):
         document["examples"] = cast("list[JSONValue]", examples_of(tool))
     if tool.metadata:
         document["metadata"] = cast("JSONValue", to_jsonable_python(tool.metadata))
@@ -57,13 +59,14 @@ def document_of(tool: AnyTool) -> JSONObject:
 
 
 def full_document_of(tool: AnyTool) -> JSONObject:
-    """The full document: the short one with every other option that differs from its default."""
+    """The full document: the short one with every other option that neither default nor metadata gives."""
     document = document_of(tool)
+    inherited = metadata_options(tool.metadata)
     if tool.output_schema is not None:
         document["output_schema"] = cast("JSONValue", tool.output_schema)
     for name, default in _DEFAULTS:
         value = getattr(tool, name)
-        if value != default and name not in document:
+        if value != inherited.get(name, default) and name not in document:
             document[name] = cast("JSONValue", to_jsonable_python(value))
     return document
 

@@ -9,8 +9,10 @@ from typing import Final, cast
 from pydantic_core import to_json
 
 from toolhaft.core.call import ToolCall
+from toolhaft.core.conversion import AnyTool
 from toolhaft.errors import WireError
 from toolhaft.formats.choices import ALL_FORMS, Choice
+from toolhaft.formats.description_text import is_only_described
 from toolhaft.formats.hints import (
     FLAG,
     NON_BLANK_TEXT,
@@ -137,9 +139,13 @@ class OpenAIResponses(ProviderFormat):
             written.update({key: value for key, value in accepted.items() if value is not False})
         return written
 
+    def declares_output(self, tool: AnyTool, hints: JSONObject, dialect: str) -> bool:  # noqa: ARG002 -- an override
+        """True for a function whose results are sent as JSON."""
+        return _is_json(tool.output_schema) and not hints.get("free_form")
+
     def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:
         """Losses of invalid hints, and of a free-form tool."""
-        schema = tool.tool.output_schema
+        schema = None if is_only_described(tool.tool.output_schema) else tool.tool.output_schema
         losses: list[SchemaLoss] = []
         if schema is not None and not _is_json(schema) and not tool.hints.get("free_form"):
             why = "text results are sent as plain text, not as JSON"

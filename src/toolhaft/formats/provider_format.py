@@ -198,6 +198,10 @@ class ProviderFormat(ABC):
     def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """One tool as the payload has it."""
 
+    def declares_output(self, tool: AnyTool, hints: JSONObject, dialect: str) -> bool:  # noqa: ARG002 -- for overrides
+        """True if the declaration of a tool has its output schema; else its text joins the description."""
+        return "output_schema" in self.fields
+
     def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:  # noqa: ARG002 -- for overrides
         """Losses of this tool beyond those of its schema and fields."""
         return ()

@@ -7,9 +7,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, Protocol, TypeVar, cast, runtime_checkable
 
+from toolhaft.core import notebook
 from toolhaft.core.conversion import AnyTool
 from toolhaft.core.prompt_hooks import FeedbackProvider, ToolPolicy
 from toolhaft.core.tool import Tool
+from toolhaft.errors import ToolhaftError
 from toolhaft.prompt.checks import check_list, check_name, check_policies
 from toolhaft.prompt.outline import Outline, outline_of
 from toolhaft.prompt.overrides.apply import apply_overrides
@@ -298,6 +300,14 @@ class Prompt(Immutable, Generic[OutputT]):
 
     def __repr__(self) -> str:
         return f"<Prompt {self.name!r} of {len(self.sections)} sections>"
+
+    def _repr_html_(self) -> str:
+        """The outline of the prompt in a notebook; a prompt that is not valid shows what is wrong."""
+        try:
+            shown = str(self.outline()).partition("\n")[2]
+        except ToolhaftError as error:
+            shown = str(error)
+        return notebook.frame(f"Prompt {self.name}", notebook.preformatted(shown))
 
 
 @cache

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Generic, cast
 
+from toolhaft.core import notebook
 from toolhaft.core.conversion import AnyTool
 from toolhaft.prompt.problems import SectionPath, dotted_path, evaluation_failed, invalid
 from toolhaft.prompt.section import Immutable
@@ -38,6 +39,12 @@ class RenderedPrompt(Immutable, Generic[OutputT]):
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        """The text and the names of the tools in a notebook."""
+        names = ", ".join(tool.name for tool in self.tools)
+        body = notebook.preformatted(self.text)
+        return notebook.frame(f"Prompt {self.name}, rendered", body, notebook.facts({"tools": names}))
 
     def __reduce__(self) -> tuple[Callable[..., RenderedPrompt[Any]], tuple[str, str]]:
         return _without_tools, (self.name, self.text)  # handlers cannot be pickled

@@ -130,6 +130,14 @@ class OutputContract:
         """The fast check, which also writes the value as JSON."""
         return self._checks()[1]
 
+    def with_description(self, text: str) -> "OutputContract":
+        """Return the contract with a description in its schema, if it has none; its checks do not change."""
+        schema = self.json_schema
+        if not text or not isinstance(schema, dict) or "description" in schema:
+            return self
+        # a new schema: this one may be in use elsewhere
+        return OutputContract({**schema, "description": text}, self._checks, self.max_steps)
+
     def _checks(self) -> tuple[OutputCheck, OutputWriter]:
         if self._made is None:
             self._made = self._compile()

@@ -78,9 +78,10 @@ def compile_function(
     ]
     contract = compile_fields(new_builder(names), fields)
     returned = parameters.annotations.get("return", NOTHING)
-    return FunctionContract(
-        doc.description, contract, _output_contract(returned, result_type, names), context_name
-    )
+    output = _output_contract(returned, result_type, names)
+    if output is not None:
+        output = output.with_description(doc.returns)
+    return FunctionContract(doc.description, contract, output, context_name)
 
 
 def _read_parameters(function: Callable[..., object], names: Mapping[str, object] | None) -> _Parameters:

@@ -31,7 +31,12 @@ CASES: Final[tuple[Case, ...]] = (
             ToolExample(input={"query": "cats"}, output={"hits": 3}, description="Three cats."),
             ToolExample(input={"query": "größe"}),
         ],
-        output_schema={"type": "object", "properties": {"hits": {"type": "integer"}}, "required": ["hits"]},
+        output_schema={
+            "type": "object",
+            "properties": {"hits": {"type": "integer"}},
+            "required": ["hits"],
+            "description": "How many pages were found.",
+        },
         metadata={"team": "search", "cost": 2},
         tags=["web", "read"],
         version="1.2.0",

@@ -155,6 +155,8 @@ def echo(
     """Echo.
 
     When to use: For tests
+
+    Returns: Text
     """
 
 class BookResult:

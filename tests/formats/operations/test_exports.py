@@ -216,9 +216,6 @@ def test_every_field_that_a_format_lacks_is_reported_once():
     assert {(loss.keyword, loss.done) for loss in export_tools([rich], "openai_chat").losses} == {
         ("title", "left out"),
         ("output_schema", "left out"),
-        ("tags", "left out"),
-        ("version", "left out"),
-        ("metadata", "left out"),
         ("metadata.wire.defer_loading", "left out"),
         ("metadata.wire.colour", "left out"),
     }

@@ -106,7 +106,8 @@ def make_tool(
         )
     except DefinitionError as error:
         key = "examples" if error.place.startswith("example") else error.place
-        line = definition.lines.get(key, root.line)
+        lines = definition.lines
+        line = lines.get(key, lines.get(key.partition(".")[0], root.line))
         fix = error.fix or f"correct {key}, or leave it out"
         problems.append(YamlProblem(line=line, what=f"{error.place}: {error.problem}", fix=fix))
         return None

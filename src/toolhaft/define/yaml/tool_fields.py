@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import EllipsisType
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 from toolhaft.core.conversion import AnyTool, to_tool
 from toolhaft.core.example import ToolExample
-from toolhaft.core.options import resolve_options
+from toolhaft.core.options import metadata_options, resolve_options
 from toolhaft.core.tool import OPTION_NAMES
 from toolhaft.define.running.run_block import RunSpec
 from toolhaft.define.yaml.definition import YamlDefinition, read_definition
@@ -26,6 +26,7 @@ from toolhaft.schema.json_schema import holds_secret, type_name
 from toolhaft.schema.json_text import NotJSONError, object_to_text, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
+_Example: TypeAlias = ToolExample[object, object]
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _LISTED: Final = frozenset(("type", "properties", "required"))
 _SCHEMAS: Final = ("parameters", "returns")
@@ -97,6 +98,8 @@ def quick_fields(text: str) -> JSONObject | None:
     returns = _returns(definition.output_schema, problems)
     if any(problem.level == "error" for problem in problems):
         return None
+    if "examples" in cast("JSONObject", definition.fields.get("metadata") or {}):
+        return None
     own = {**definition.fields, "parameters": items, "returns": returns}
     if given := [key for key in _CONVERTED if key in own]:
         try:
@@ -143,11 +146,22 @@ def _has_objects(value: JSONValue) -> bool:
 
 def _without_defaults(fields: JSONObject) -> JSONObject:
     defaults = _defaults()
+    if metadata := fields.get("metadata"):
+        inherited = _from_metadata(cast("JSONObject", metadata))
+        defaults = {**defaults, **inherited}
     return {
         key: value
         for key, value in fields.items()
         if key not in defaults or not _is_same(value, defaults[key])
     }
+
+
+def _from_metadata(metadata: JSONObject) -> JSONObject:
+    """The fields that a file may leave out because its metadata has them."""
+    found = metadata_options(metadata)
+    if "examples" in found:
+        found["examples"] = [_example(one) for one in cast("tuple[_Example, ...]", found["examples"])]
+    return {key: _json("", key, value) for key, value in found.items()}
 
 
 @cache
@@ -185,7 +199,7 @@ def _has_same_schemas(one: AnyTool, other: AnyTool) -> bool:
     return _is_same(*inputs) and _is_same(*outputs)
 
 
-def _example(example: ToolExample[object, object]) -> dict[str, object]:
+def _example(example: _Example) -> dict[str, object]:
     fields: dict[str, object] = {"description": example.description} if example.description else {}
     fields["input"] = example.input
     return fields if example.output is None else {**fields, "output": example.output}
@@ -225,6 +239,8 @@ def _typed(schema: JSONValue) -> JSONValue:
 def _is_implied(kind: str, key: str, value: object) -> bool:
     if key == "$schema":
         return value == _DRAFT
+    if key == "description":  # of the result as a whole: each of its fields has its own
+        return kind == "return field"
     return key == "additionalProperties" and value is False and kind == "parameter"
 
 

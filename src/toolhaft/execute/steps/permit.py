@@ -70,6 +70,18 @@ def access_refusal(tool: AnyTool, setup: Setup, principal: Principal | None) -> 
     return None
 
 
+def offered_tools(setup: Setup) -> list[AnyTool]:
+    """The tools to offer to a model: those that the executor allows, and its own principal may use."""
+    allow, principal = setup.permission.allow, setup.permission.principal
+    return [
+        tool
+        for tool in setup.tools.by_name.values()
+        if (allow is None or tool.name in allow)
+        # without a principal of its own, each call may have one with the scopes that the tool requires
+        and (principal is None or access_refusal(tool, setup, principal) is None)
+    ]
+
+
 def _not_allowed(name: str, why: str) -> AnyResult:
     return refused("not_allowed", f"{name} is not allowed: {why}.", advice="Use another tool.")
 

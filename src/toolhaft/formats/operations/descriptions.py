@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from toolhaft.core.conversion import AnyTool, flatten, to_tool
 from toolhaft.errors import WireError
-from toolhaft.formats.description_text import examples_of, join_description
+from toolhaft.formats.description_text import examples_of, join_description, returns_of
 from toolhaft.formats.operations.python_types import Member, Records, notes_of, python_text
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -21,7 +21,7 @@ def describe(tools: object, style: str = "markdown") -> str:
     """The tools and their parameters as text.
 
     Args:
-        tools: tools of any definition style; lists may be nested.
+        tools: tools of any definition style, in nested lists or a mapping; an executor, registry or catalog.
         style: 'markdown' has every detail; 'signature' is a Python-like stub per tool.
 
     Raises:
@@ -87,7 +87,7 @@ def _more(schema: JSONObject) -> list[str]:
 
 def _docstring(tool: AnyTool, schema: JSONObject) -> str:
     rules = "; ".join(notes_of(schema, schema))
-    text = join_description(tool).strip() + (f"\n\nArguments: {rules}" if rules else "")
+    text = join_description(tool, returns_of(tool)).strip() + (f"\n\nArguments: {rules}" if rules else "")
     text = text.replace('"""', "'''")
     if "\n" not in text and not text.endswith('"'):
         return f'    """{text}"""'
@@ -129,8 +129,15 @@ def _page(tool: AnyTool) -> str:
         parts.append(f"**{name}**")
         parts.append(_table(inside, "member"))
     if returns:
-        parts.append(f"**Returns:** {_code(returns)}")
-    parts.append(f"**Effect:** {tool.effect}")
+        text = " ".join(returns_of(tool).split())
+        parts.append(f"**Returns:** {_code(returns)}" + (f": {text}" if text else ""))
+    facts = {
+        "Effect": tool.effect,
+        "Rate limit": tool.rate,
+        "Version": tool.version,
+        "Tags": ", ".join(tool.tags),
+    }
+    parts += [f"**{name}:** {_cell(fact)}" for name, fact in facts.items() if fact]
     if tool.examples:
         parts.append(_examples(tool))
     return "\n\n".join(part.strip() for part in parts) + "\n"

@@ -11,7 +11,7 @@ from pydantic_core import from_json, to_json
 from toolhaft.core.conversion import flatten, to_tool
 from toolhaft.errors import DefinitionError, WireError
 from toolhaft.formats.choices import Choice, Form, ResolvedChoice, adapt_choice, read_choice, restrict_choice
-from toolhaft.formats.losses import Loss, Refusal
+from toolhaft.formats.losses import Loss, PolicyField, Refusal
 from toolhaft.formats.model_limits import Limits, limits_of
 from toolhaft.formats.names import fit_name
 from toolhaft.formats.operations.request_limits import (
@@ -133,7 +133,7 @@ def export_tools(
     """The request fields that offer these tools, in one provider's format.
 
     Args:
-        tools: tools of any definition style; lists may be nested.
+        tools: tools of any definition style, in nested lists or a mapping; an executor, registry or catalog.
         format: one of `toolhaft.formats.FORMATS`.
         strict: True exports for the provider's strict mode, and refuses the tools that it cannot accept by
             name. 'where_possible' sends those without strict mode, and reports each as a loss.
@@ -286,8 +286,13 @@ class Export:
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """Everything that the format does not express exactly."""
+        """Everything for the model that the format does not express exactly."""
         return (*self._losses, *(loss for entry in self._entries if entry.losses for loss in entry.losses))
+
+    @cached_property
+    def policy_fields(self) -> tuple[PolicyField, ...]:
+        """The options that the model does not need: they are not sent, and the executor applies them."""
+        return tuple(field for entry in self._entries for field in entry.policy_fields)
 
     @cached_property
     def refused(self) -> tuple[Refusal, ...]:

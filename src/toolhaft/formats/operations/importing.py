@@ -135,9 +135,10 @@ def _tool_with_good_examples(
 ) -> AnyTool:
     """The tool; examples that do not fit its schema stay where they were: the caller did not write them."""
     text = found.description or ""
-    whole = DescriptionParts(text, None, [])
+    whole = DescriptionParts(text, None, None, [])
+    has_output = "output_schema" in found.fields
     # split only if the format has no fields for the parts
-    parts = whole if "when_to_use" in provider.fields else split_description(text)
+    parts = whole if "when_to_use" in provider.fields else split_description(text, has_output=has_output)
     try:
         return _to_tool(found, parts, provider.name, taken)
     except DefinitionError as error:
@@ -155,6 +156,8 @@ def _to_tool(found: ImportedTool, parts: DescriptionParts, format: str, taken: C
     fields = dict(found.fields)
     if "when_to_use" not in fields and parts.when_to_use is not None:
         fields["when_to_use"] = parts.when_to_use
+    if parts.returns is not None:
+        fields["output_schema"] = {"description": parts.returns}
     if parts.examples:
         fields.setdefault("examples", parts.examples)
     name, hints = fit_name(found.name, _NAMES), found.hints

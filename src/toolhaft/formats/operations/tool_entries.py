@@ -14,10 +14,12 @@ from toolhaft.core.options import resolve_options
 from toolhaft.formats.description_text import (
     examples_of,
     fallback_description,
+    is_only_described,
     join_description,
+    returns_with_members,
     splits_back,
 )
-from toolhaft.formats.losses import Loss
+from toolhaft.formats.losses import Loss, PolicyField
 from toolhaft.formats.message_parts import list_or_empty, object_or_empty
 from toolhaft.formats.names import fit_name
 from toolhaft.formats.provider_format import (
@@ -27,7 +29,6 @@ from toolhaft.formats.provider_format import (
     WRAPPERS,
     ProviderFormat,
     ToolDeclaration,
-    ToolField,
     without_field,
 )
 from toolhaft.formats.subset.argument_maps import ArgumentMap
@@ -41,11 +42,11 @@ _OWN_HINTS: Final = frozenset(("name", OWN_FIELDS, PROVIDER_TOOL))
 """Hints that are not fields of a tool."""
 _REWRITTEN: Final = frozenset((ABSENT, "type", "parameters", "response"))
 """Fields of another format that an export writes in its own way."""
-_DESCRIPTIVE: Final = frozenset(("title", "when_to_use", "examples", "metadata", "tags", "version"))
+_FOR_THE_MODEL: Final = frozenset(("title", "when_to_use", "examples"))
 _POLICY: Final = {
-    option: value for option, value in resolve_options({}).items() if option not in _DESCRIPTIVE
+    option: value for option, value in resolve_options({}).items() if option not in _FOR_THE_MODEL
 }
-_OPTIONAL_FIELDS: Final[tuple[ToolField, ...]] = ("title", "output_schema", "tags", "version")
+"""The options that Toolhaft applies, with their defaults: no provider needs them."""
 
 
 class Target(NamedTuple):
@@ -82,6 +83,7 @@ class ToolEntry(NamedTuple):
     description_chars: int = 0
     is_provider_tool: bool = False
     is_strict: bool = False
+    policy_fields: tuple[PolicyField, ...] = ()
 
 
 SENT_NAME: Final = itemgetter(ToolEntry._fields.index("sent_name"))
@@ -142,7 +144,10 @@ def _prepared(tool: AnyTool, provider: ProviderFormat, target: Target, sent_name
     has_field = "examples" in provider.fields
     is_shown = bool(tool.examples) and (has_field or target.examples)
     examples = _mapped_examples(tool, lowered, losses) if is_shown else []
-    description = _full_description(tool, provider, losses, () if has_field else examples)
+    output_declared = tool.output_schema is not None and provider.declares_output(tool, hints, target.dialect)
+    description = _full_description(
+        tool, provider, losses, () if has_field else examples, has_output=output_declared
+    )
     declared = ToolDeclaration(
         sent_name,
         description,
@@ -169,6 +174,7 @@ def _prepared(tool: AnyTool, provider: ProviderFormat, target: Target, sent_name
         free_form is not None,
         len(description),
         is_strict=target.strict and free_form is None,
+        policy_fields=tuple(_policy_fields(tool, provider)),
     )
 
 
@@ -243,13 +249,19 @@ def _schema(lowered: Lowered, provider: ProviderFormat) -> JSONObject:
 
 
 def _full_description(
-    tool: AnyTool, provider: ProviderFormat, losses: list[Loss], examples: Sequence[JSONObject]
+    tool: AnyTool,
+    provider: ProviderFormat,
+    losses: list[Loss],
+    examples: Sequence[JSONObject],
+    *,
+    has_output: bool,
 ) -> str:
     """The description, with the fields that the format lacks appended."""
     if "when_to_use" in provider.fields:
         return tool.description
-    text = join_description(tool, examples)
-    if not splits_back(tool, text):
+    returns = "" if has_output else returns_with_members(tool)
+    text = join_description(tool, returns, examples)
+    if not splits_back(tool, text, returns, has_output=has_output):
         detail = "its end looks like an appended field, and is split off on import"
         losses.append(Loss(tool.name, "", "description", "reshaped", detail))
     return text
@@ -271,23 +283,28 @@ def _wire_losses(name: str, sent_name: str, wire: JSONObject, provider: Provider
     return losses
 
 
+def _policy_fields(tool: AnyTool, provider: ProviderFormat) -> Iterator[PolicyField]:
+    """The options that are not sent because the model does not need them."""
+    fields = provider.fields
+    if "policy" in fields:
+        return
+    for option, default in _POLICY.items():
+        value = getattr(tool, option)
+        if option == "metadata":
+            value = {key: own for key, own in value.items() if key != "wire"}
+        if value != default and option not in fields:
+            yield PolicyField(tool.name, option, value)
+
+
 def _field_losses(tool: AnyTool, provider: ProviderFormat, target: Target) -> list[Loss]:
     """Losses of the fields that the format lacks."""
     name, fields = tool.name, provider.fields
-    found = [
-        Loss(name, "", field, "left out")
-        for field in _OPTIONAL_FIELDS
-        if field not in fields and getattr(tool, field) not in (None, ())
-    ]
-    if "policy" not in fields:
-        # the executor applies these options, providers do not
-        found += [
-            Loss(name, "", option, "left out")
-            for option, default in _POLICY.items()
-            if getattr(tool, option) != default and option not in fields
-        ]
-    if tool.metadata and "metadata" not in fields and set(tool.metadata) - {"wire"}:
-        found.append(Loss(name, "", "metadata", "left out"))
+    found: list[Loss] = []
+    if tool.title is not None and "title" not in fields:
+        found.append(Loss(name, "", "title", "left out"))
+    output = tool.output_schema
+    if output is not None and "output_schema" not in fields and not is_only_described(output):
+        found.append(Loss(name, "", "output_schema", "left out"))
     if tool.examples:
         if "examples" not in fields and not target.examples:
             found.append(Loss(name, "", "examples", "left out", "examples=True puts them in the description"))
