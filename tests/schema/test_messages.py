@@ -84,7 +84,7 @@ def lines(made: Tool[Any, Any], raw: object) -> list[str]:
         ),
         (
             '{"query": "x", "pet": {"name": 5}}',
-            'pet: got {"name":5}; expected an object with name, lives or an object with name, good or null',
+            "pet.name: got 5; expected a string",
         ),
         (
             "[]",

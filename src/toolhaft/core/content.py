@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias, cast
 from urllib.parse import unquote, unquote_to_bytes
@@ -113,7 +113,45 @@ class Text:
 
 
 Part: TypeAlias = Text | Image | Audio | Video | Document
+PART_TYPES = (Text, Image, Audio, Video, Document)
 _KINDS: Mapping[str, type[Image | Audio | Video]] = {"image": Image, "audio": Audio, "video": Video}
+
+
+def returned_parts(value: object) -> tuple[str | Part, ...] | None:
+    """The parts that a handler returned: one, or a list or tuple with texts; None for any other value.
+
+    A list of texts alone has no parts.
+    """
+    if isinstance(value, PART_TYPES):
+        return (value,)
+    if value.__class__ is not list and value.__class__ is not tuple:
+        return None
+    items = cast("list[object]", value)
+    for item in items:  # most lists have no text: their first item decides
+        if not isinstance(item, str) and not isinstance(item, PART_TYPES):
+            return None
+    is_text = all(isinstance(item, str) for item in items)
+    return None if is_text else tuple(cast("list[str | Part]", items))
+
+
+def split_parts(parts: Iterable[str | Part]) -> tuple[str, tuple[Part, ...]]:
+    """The texts among the parts as one text, and the other parts."""
+    texts: list[str] = []
+    media: list[Part] = []
+    for part in parts:
+        if isinstance(part, str | Text):
+            texts.append(part if isinstance(part, str) else part.text)
+        else:
+            media.append(part)
+    return "\n\n".join(texts), tuple(media)
+
+
+def name_parts(parts: Iterable[object]) -> str:
+    """What a text can say about parts: a text itself, the kind and media type of any other."""
+    read = map(read_part, parts)
+    return "\n\n".join(
+        part.text if isinstance(part, Text) else f"[{part.kind}: {part.media_type}]" for part in read
+    )
 
 
 def read_part(value: object) -> Part:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from types import MethodType, ModuleType
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, TypeGuard, cast
 
+from toolhaft.core.functions import tool_from_function
 from toolhaft.core.ports import HasTool, OffersTools
 from toolhaft.core.result import ToolResult
 from toolhaft.core.tool import Tool
@@ -13,10 +16,12 @@ from toolhaft.errors import DefinitionError
 
 AnyTool = Tool[Any, Any]
 AnyResult = ToolResult[Any]
+_MAKES_TOOLS = re.compile(r"\b(?:BaseTool|FunctionTool|Tool|Toolkit)\b")
+"""In the return annotation of a function that makes tools."""
 
 
 def to_tool(thing: object) -> AnyTool:
-    """The compiled tool of an object from any way to define a tool.
+    """The compiled tool of an object from any way to define a tool, or of a function with a docstring.
 
     Raises:
         DefinitionError: if it is not a tool, or its definition is not valid.
@@ -33,7 +38,21 @@ def to_tool(thing: object) -> AnyTool:
         behind = thing.tool  # read once: each access may compile it again
         if isinstance(behind, Tool):
             return to_tool(cast("object", behind))
+    if _is_function(thing) and _is_described(thing):
+        return tool_from_function(thing)
     raise DefinitionError(f"{thing!r:.80} is not a tool", fix=_hint(thing))
+
+
+def _is_function(thing: object) -> TypeGuard[Callable[..., object]]:
+    return isinstance(thing, FunctionType | MethodType | partial)
+
+
+def _is_described(function: Callable[..., object]) -> bool:
+    """True for a function with a docstring, which describes its tool, unless it makes tools."""
+    while isinstance(function, partial):
+        function = function.func
+    returned = getattr(function, "__annotations__", {}).get("return", "")
+    return bool(function.__doc__ and function.__doc__.strip()) and not _MAKES_TOOLS.search(str(returned))
 
 
 def _has_tool(thing: object) -> TypeGuard[HasTool]:
@@ -50,6 +69,8 @@ def _has_tool(thing: object) -> TypeGuard[HasTool]:
 def _hint(thing: object) -> str:
     if isinstance(thing, type) and hasattr(thing, "tool"):
         return f"make one: {thing.__name__}()"
+    if isinstance(thing, FunctionType | MethodType):
+        return "decorate it with @tool, or write a docstring that describes it; call it if it makes tools"
     if callable(thing):
         return "decorate it with @tool, or call it if it makes tools"
     if isinstance(thing, dict):

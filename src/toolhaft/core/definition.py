@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import lru_cache
+from types import FunctionType
 from typing import (
     TYPE_CHECKING,
     Final,
@@ -18,6 +19,7 @@ from typing import (
 )
 
 from toolhaft import schema
+from toolhaft.core.content import PART_TYPES
 from toolhaft.core.example import ToolExample
 from toolhaft.core.result import ToolResult
 from toolhaft.errors import DefinitionError
@@ -168,10 +170,10 @@ def typed_contracts(
     params_type: object, result_type: object
 ) -> tuple[schema.Contract, schema.OutputContract | None]:
     """The input and output contracts of `Tool[Params, Result]`."""
-    output = (
-        None if result_type is None or result_type is type(None) else schema.compile_type_output(result_type)
-    )
-    return schema.compile_type(params_type), output
+    is_json = result_type is not None and result_type is not type(None)
+    if is_json and not schema.mentions(result_type, PART_TYPES):
+        return schema.compile_type(params_type), schema.compile_type_output(result_type)
+    return schema.compile_type(params_type), None
 
 
 def context_parameter(function: object) -> str | None:
@@ -183,6 +185,26 @@ def context_parameter(function: object) -> str | None:
         return find(target)
     except (NameError, TypeError, AttributeError):
         return None
+
+
+def refuse_untyped_context(function: object) -> None:
+    """Refuse a handler of a raw tool that wants a context but does not say so: nobody would pass it.
+
+    Raises:
+        DefinitionError: for a parameter `context` or `ctx` without an annotation and a default.
+    """
+    if not isinstance(function, FunctionType):
+        return
+    code, count = function.__code__, function.__code__.co_argcount
+    given = {*code.co_varnames[count - len(function.__defaults__ or ()) : count]}
+    given |= {*(function.__kwdefaults__ or ()), *code.co_varnames[:1], *function.__annotations__}
+    for name in code.co_varnames[: count + code.co_kwonlyargcount]:
+        if name in ("context", "ctx") and name not in given:
+            raise DefinitionError(
+                "it has no type, so the executor does not pass it",
+                place=f"parameter {name!r}",
+                fix=f"write {name}: ToolContext",
+            )
 
 
 def _annotated_parameter(target: object) -> str | None:

@@ -193,7 +193,8 @@ class ToolResult(Generic[ResultT]):
         """The text for the model: the message, then the value unless it is excluded or absent.
 
         A text longer than the executor's limit is cut, and a mark says so; `value` stays whole. Feedback is
-        last, each text in its own frame, and is never cut.
+        last, each text in its own frame, and is never cut. Parts that are not text are named if there is
+        nothing else.
         """
         text: object = self.value if self.json_text is None else self.json_text
         if type(text) is not str or self.message or self.rare is not _NO_RARE_FIELDS:
@@ -202,6 +203,10 @@ class ToolResult(Generic[ResultT]):
 
     def _render_all(self) -> str:
         text = self._message_and_value()
+        if not text and self.content:
+            from toolhaft.core.content import name_parts  # noqa: PLC0415 -- few results have parts
+
+            text = name_parts(self.content)
         if len(text) > self.rare.max_output_chars:
             text = _cut(text, self.rare.max_output_chars)
         if not self.feedback:

@@ -125,6 +125,7 @@ class Tool(Generic[ParamsT, ResultT]):
             else:
                 core.definition.refuse_schemas(input_schema, output_schema)
                 contract, output = core.definition.typed_contracts(self.params_type, self.result_type)
+            context_name = _context_name(handler, is_typed=self.params_type is not ...)
         except DefinitionError as error:
             raise error.of(name) from error.__cause__
         self._fill(
@@ -135,7 +136,7 @@ class Tool(Generic[ParamsT, ResultT]):
             handler=handler,
             source=_source(name, handler),
             options=cast("dict[str, object]", options),
-            context_name=_context_name(handler, is_typed=self.params_type is not ...),
+            context_name=context_name,
             takes="input" if self.params_type is ... else "params",
         )
 
@@ -331,7 +332,12 @@ def _context_name(handler: object, *, is_typed: bool) -> str | None:
     """The parameter that takes the context: `context` in a typed tool, found by annotation in others."""
     if handler is None:
         return None
-    return "context" if is_typed else core.definition.context_parameter(handler)
+    if is_typed:
+        return "context"
+    found = core.definition.context_parameter(handler)
+    if found is None:
+        core.definition.refuse_untyped_context(handler)
+    return found
 
 
 def _source(name: object, handler: object) -> str:

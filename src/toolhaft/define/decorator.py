@@ -6,6 +6,7 @@ import sys
 from types import FunctionType, MethodType
 
 from toolhaft import core, schema
+from toolhaft.core.functions import compile_contract, name_of, source_of
 from toolhaft.core.tool import Tool
 from toolhaft.errors import DefinitionError
 
@@ -93,20 +94,15 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         given = self._options.get("name")
         if given is not None:
             return cast("str", given)
-        named: object = self.function
-        while not hasattr(named, "__name__") and hasattr(named, "func"):  # a partial
-            named = getattr(named, "func")  # noqa: B009 -- not on every object
-        return str(getattr(named, "__name__", type(named).__name__))
+        return name_of(self.function)
 
     def _compile_function(self) -> schema.FunctionContract:
         try:
-            _refuse_unbound(self.function, self._bind)
-            return schema.compile_function(
+            return compile_contract(
                 self.function,
                 context=cast("bool | str | None", self._options.get("context")),
-                context_types=(core.ToolContext,),
-                result_type=core.ToolResult,
                 names=self._names,
+                is_static=self._bind is staticmethod,
             )
         except DefinitionError as error:
             raise error.of(self._own_name()) from error.__cause__
@@ -134,7 +130,7 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
             contract=contract.contract,
             output=contract.output,
             handler=self.function,
-            source=_source(self.function),
+            source=source_of(self.function),
             options=options,
             context_name=contract.context_name,
             takes="keywords",
@@ -188,21 +184,3 @@ def _local_names(function: object, depth: int) -> Mapping[str, object] | None:
     if not any(hint.__class__ is str for hint in getattr(function, "__annotations__", {}).values()):
         return None
     return dict(sys._getframe(depth).f_locals)  # noqa: SLF001 -- the frame of the decorated function # pyright: ignore[reportPrivateUsage] -- the same
-
-
-def _source(function: object) -> str:
-    module = getattr(function, "__module__", None) or type(function).__module__
-    return f"function {module}.{getattr(function, '__qualname__', type(function).__qualname__)}"
-
-
-def _refuse_unbound(function: object, kind: type) -> None:
-    if not isinstance(function, FunctionType) or kind is staticmethod:
-        return
-    first = function.__code__.co_varnames[: function.__code__.co_argcount][:1]
-    owner = function.__qualname__.rpartition(".")[0].rpartition(".")[2]
-    if owner not in ("", "<locals>") and first in (("self",), ("cls",)):
-        raise DefinitionError(
-            "it is a method without its object",
-            place="parameter 'self'",
-            fix=f"use {owner}(...).{function.__name__}",
-        )

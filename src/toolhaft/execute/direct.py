@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 
 from toolhaft.backends.loop import drive_on
 from toolhaft.core.call import ToolCall
+from toolhaft.core.content import returned_parts
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import plain_result
 from toolhaft.execute.active_call import ActiveCall
@@ -23,6 +24,7 @@ from toolhaft.execute.steps.limit import count_outcome, give_trial_back, refusal
 from toolhaft.execute.steps.validate import use_params, verify
 from toolhaft.schema.problems import InvalidArguments
 
+_LISTS: Final = (list, tuple)
 _STEPS: Final = (("limit", "parse", "invoke"), ("limit", "parse", "verify", "invoke"))
 
 
@@ -169,6 +171,9 @@ def _on_loop(tool: AnyTool, setup: Setup) -> DirectCall:  # noqa: C901 -- inline
     return run
 
 
-def _unwritten(_: object) -> str:
-    """The text of a value without an output schema, which is written when it is rendered."""
-    return ""
+def _unwritten(value: object) -> str | None:
+    """The text of a value without an output schema, which is written when it is rendered.
+
+    None for a list with parts such as images.
+    """
+    return "" if value.__class__ not in _LISTS or returned_parts(value) is None else None

@@ -7,10 +7,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, 
 from copy import copy
 from enum import Enum, auto
 from functools import lru_cache, partial
+from itertools import groupby
 from time import monotonic
 from typing import Any, Final, cast
 
 from toolhaft import schema
+from toolhaft.core.content import PART_TYPES, returned_parts, split_parts
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import ToolResult, plain_result
 from toolhaft.define.toolspec import ToolResponse
@@ -28,6 +30,9 @@ from toolhaft.execute.setup import Setup
 
 PLAIN: Final = frozenset((bool, dict, float, int, list, str, tuple))
 """Types of values that need no conversion."""
+_PLAIN_WITHOUT_SCHEMA: Final = PLAIN - {list, tuple}
+"""Lists and tuples may contain parts such as images, unless an output schema describes them."""
+_ANY_JSON: Final[tuple[object, ...]] = ({}, True)
 _WHOLE: Final = PLAIN | {type(None), ToolResult}
 """Types of values that are neither awaited nor gathered from a stream."""
 _TIMER_TOLERANCE_S: Final = 0.005  # a timer may fire a little early
@@ -36,8 +41,13 @@ _TIMER_TOLERANCE_S: Final = 0.005  # a timer may fire a little early
 @lru_cache(maxsize=1000)
 def is_record(cls: type) -> bool:
     """True for a dataclass or a model; its values need no conversion either."""
-    converted = (AsyncIterator, BaseException, ToolResponse, ToolResult)
+    converted = (AsyncIterator, BaseException, ToolResponse, ToolResult, *PART_TYPES)
     return schema.fields_of(cls) is not None and not issubclass(cls, converted)
+
+
+def plain_types(tool: AnyTool) -> frozenset[type]:
+    """The types of values that a tool may return and that need no conversion."""
+    return PLAIN if tool.output_schema is not None else _PLAIN_WITHOUT_SCHEMA
 
 
 class HandlerKind(Enum):
@@ -169,7 +179,12 @@ def join_chunks(chunks: list[object], tool: AnyTool) -> object:
         return chunks
     if all(isinstance(chunk, str) for chunk in chunks):
         return "".join(cast("list[str]", chunks))
-    return chunks
+    if returned_parts(chunks) is None:
+        return chunks
+    runs = groupby(chunks, key=lambda chunk: isinstance(chunk, str))  # a text between parts is one text
+    return [
+        part for is_text, run in runs for part in (["".join(cast("Iterator[str]", run))] if is_text else run)
+    ]
 
 
 def _own_copy(result: AnyResult) -> AnyResult:
@@ -183,20 +198,41 @@ def _own_copy(result: AnyResult) -> AnyResult:
 
 def result_of(tool: AnyTool, active: ActiveCall, value: Any) -> AnyResult:  # noqa: ANN401 -- a handler returns anything
     """The result of a call whose handler returned this value."""
-    if type(value) in PLAIN:
+    if type(value) in plain_types(tool):
         return plain_result(value)
     if value is None:
         return plain_result(None, "null")
     if isinstance(value, ToolResult):
         result = _own_copy(cast("AnyResult", value))
-        return result if result.success else from_error_result(tool, result)
+        if not result.success:
+            return from_error_result(tool, result)
+        return _with_parts(result, is_described=tool.output_schema in _ANY_JSON)
     if isinstance(value, ToolError):  # a handler may return an error as well as raise it
         return error_result(tool, active, value)
     if isinstance(value, ToolResponse):
         active.next_extras = dict(value.extras)
-        made = result_of(tool, active, value.observation)
+        if returned_parts(value.observation) is None:
+            made = result_of(tool, active, value.observation)
+        else:  # no ToolReturn can describe parts: its schema does not apply to them
+            made = _with_parts(plain_result(value.observation), is_described=tool.output_schema is not None)
         return made.with_fields(final=True) if value.final_answer else made
-    return plain_result(value)
+    return _with_parts(plain_result(value), is_described=tool.output_schema in _ANY_JSON)
+
+
+def _with_parts(result: AnyResult, *, is_described: bool) -> AnyResult:
+    """The result; if its value is made of images and other parts, they are its content.
+
+    The value is left out if an output schema describes it, which can be for JSON only.
+    """
+    parts = None if result.content else returned_parts(result.value)
+    if parts is None:
+        return result
+    text, media = split_parts(parts)
+    message = "\n\n".join(filter(None, (result.message, text)))
+    made = result.with_fields(message=message, content=media, exclude_value_from_context=True)
+    if is_described:
+        made.value = None
+    return made
 
 
 def limit_of(tool: AnyTool, active: ActiveCall, since: float | None = None) -> float:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from toolhaft.schema.raw import compile_raw_output as compile_raw_output
     from toolhaft.schema.signature import FunctionContract as FunctionContract
     from toolhaft.schema.signature import compile_function as compile_function
+    from toolhaft.schema.signature import mentions as mentions
     from toolhaft.schema.type_metadata import Secret as Secret
     from toolhaft.schema.typed import compile_type as compile_type
     from toolhaft.schema.typed import compile_type_output as compile_type_output
@@ -52,6 +53,7 @@ _HOMES = {
     "compile_type_output": "typed",
     "fields_of": "value_size",
     "is_writable": "value_size",
+    "mentions": "signature",
     "object_to_text": "json_text",
     "read_docstring": "docstrings",
     "read_json": "json_text",

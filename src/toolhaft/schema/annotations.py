@@ -16,6 +16,7 @@ from typing import (
     Literal,
     NotRequired,
     Required,
+    Self,
     TypeVar,
     Union,
     cast,
@@ -89,14 +90,27 @@ RecordMaker = Callable[["Builder", type], TypeSchemas | None]
 class Builder:
     """One compilation: the definitions of recursive types, and the types that are being built."""
 
-    __slots__ = ("_built", "_open", "_records", "core_defs", "has_metadata", "json_defs", "mode", "names")
+    __slots__ = (
+        "_built",
+        "_open",
+        "_records",
+        "core_defs",
+        "has_metadata",
+        "json_defs",
+        "mode",
+        "names",
+        "owner",
+    )
 
     def __init__(
         self,
         records: RecordMaker,
         mode: JsonSchemaMode = "validation",
         names: Mapping[str, object] | None = None,
+        owner: type | None = None,
     ) -> None:
+        self.owner = owner
+        """The class that `Self` means here."""
         self.mode: JsonSchemaMode = mode
         self.names = names or {}
         self.core_defs: dict[str, CoreSchema] = {}
@@ -163,6 +177,8 @@ class Builder:
             if issubclass(cls, enum.Enum):
                 return _enum_schemas(cls)
             return self._named(cls, lambda: self._records(self, cls)) or self._from_pydantic(cls)
+        if annotation is Self:
+            return self._self()
         if isinstance(annotation, TypeVar):
             choices = cast("tuple[object, ...]", annotation.__constraints__)
             return self._union(choices) if choices else self.build(annotation.__bound__ or Any)
@@ -177,6 +193,11 @@ class Builder:
                 fix="define or import it before the tool is first used",
             )
         return self._from_pydantic(annotation)
+
+    def _self(self) -> TypeSchemas:
+        if self.owner is None:
+            raise DefinitionError("Self has no class here", fix="write the name of the class")
+        return self.build(self.owner)
 
     def _named(self, key: object, make: Callable[[], TypeSchemas | None]) -> TypeSchemas | None:
         """Build a type that may contain itself: inside itself it becomes a reference to its definition."""
@@ -216,7 +237,7 @@ class Builder:
                 branches.append(dict(_NULL))
                 continue
             schema, json = self.build(arg)
-            choices.append((schema, f"branch {len(choices)}"))  # the label identifies the branch in errors
+            choices.append((schema, strict_core.branch_label(len(choices))))
             if list(json) == ["anyOf"]:
                 branches.extend(cast("list[JSONValue]", json["anyOf"]))
             else:

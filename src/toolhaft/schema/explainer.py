@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import NoReturn, cast
+from types import MappingProxyType
+from typing import Final, NoReturn, cast
 
 from toolhaft.schema.expected import expected, known_names
-from toolhaft.schema.json_schema import children_at, unique
 from toolhaft.schema.json_text import (
     LONGEST_TEXT,
     SHORT_TEXT,
@@ -21,6 +21,7 @@ from toolhaft.schema.nearest import nearest
 from toolhaft.schema.problems import (
     InvalidArguments,
     Problem,
+    Repair,
     UnreadArguments,
     ValidArguments,
     clean,
@@ -28,6 +29,7 @@ from toolhaft.schema.problems import (
 )
 from toolhaft.schema.repair import InexactIntegerError, TooMuchError, repair
 from toolhaft.schema.sample import sample
+from toolhaft.schema.unions import Branches, schemas_at
 from toolhaft.schema.value_size import is_over_limit
 from toolhaft.schema.work import count_by_depth
 
@@ -36,6 +38,7 @@ _LONGEST_EXAMPLE = 400
 _LONE_SURROGATE = r"half of a surrogate pair alone, such as \ud83d, is not a character"
 _MAX_DESCRIBED = 500  # arrays and open objects have an unlimited number of paths
 _MAX_COMPARED = 500  # names, for each unknown one: about 0.25 ms
+_NO_BRANCHES: Final[Branches] = MappingProxyType({})
 
 
 class Explainer:
@@ -49,26 +52,29 @@ class Explainer:
         self.accepts: Callable[[str], bool] = _unset
         self._example: str | None = None if example is None else _short(to_json_text(example))
         self._described: dict[ValuePath, tuple[str, str]] = {}
-        self._known: tuple[ValuePath, list[str]] | None = None
+        self._known: tuple[ValuePath, Branches, list[str]] | None = None
         """The names that the last object with an unknown key may have."""
 
-    def problem(self, path: ValuePath, what: str) -> Problem:
-        """Make the problem at a path, with what the schema expects there."""
-        shown, wanted = self._described.get(path) or self._describe(path)
+    def problem(self, path: ValuePath, what: str, branches: Branches = _NO_BRANCHES) -> Problem:
+        """Make the problem at a path, with what the schema expects there; `branches` are those of unions."""
+        shown, wanted = (not branches and self._described.get(path)) or self._describe(path, branches)
         return Problem(path=shown, what=what, expected=wanted)
 
-    def _describe(self, path: ValuePath) -> tuple[str, str]:
+    def _describe(self, path: ValuePath, branches: Branches) -> tuple[str, str]:
         """Return a path as text and what is expected there; cached, since models repeat their mistakes."""
-        phrases = dict.fromkeys(expected(self.root, schema) for schema in self.schemas_at(path))
+        schemas = schemas_at(self.root, path, branches)
+        phrases = dict.fromkeys(expected(self.root, schema) for schema in schemas)
         described = render_path(path), " or ".join(phrases)
-        if len(self._described) < _MAX_DESCRIBED:
+        if not branches and len(self._described) < _MAX_DESCRIBED:
             self._described[path] = described
         return described
 
-    def unknown(self, path: ValuePath) -> Problem:
+    def unknown(self, path: ValuePath, branches: Branches = _NO_BRANCHES) -> Problem:
         """Make the problem of an unknown key, with the nearest known one."""
         name = str(path[-1])
-        names = self._known_at(path[:-1])
+        names = self._known_at(path[:-1], branches)
+        if name in names:  # another branch of a union has it
+            names = [known for known in names if known != name]
         close = nearest(name, names) if len(names) <= _MAX_COMPARED else None
         what = "unknown argument" if len(path) == 1 else "unknown key"
         if close is not None:
@@ -79,20 +85,14 @@ class Explainer:
             path=render_path(path), what=what, expected=f"only {listed}" if listed else "no arguments"
         )
 
-    def _known_at(self, path: ValuePath) -> list[str]:
+    def _known_at(self, path: ValuePath, branches: Branches) -> list[str]:
         last = self._known  # read once: another thread may replace it
-        if last is not None and last[0] == path:
-            return last[1]
-        names = [known for schema in self.schemas_at(path) for known in known_names(self.root, schema)]
-        self._known = path, names
+        if last is not None and last[0] == path and last[1] is branches:
+            return last[2]
+        schemas = schemas_at(self.root, path, branches)
+        names = list(dict.fromkeys(known for schema in schemas for known in known_names(self.root, schema)))
+        self._known = path, branches, names
         return names
-
-    def schemas_at(self, path: ValuePath) -> list[JSONValue]:
-        """Return the schemas that apply, or may apply, to the value at a path."""
-        found: list[JSONValue] = [self.root]
-        for part in path:
-            found = unique(child for schema in found for child in children_at(self.root, schema, part))
-        return found
 
     def invalid(self, problems: Iterable[Problem]) -> InvalidArguments:
         """Return the problems with one valid example."""
@@ -129,31 +129,13 @@ class Explainer:
             Problem(path=render_path(path), what="the key is given twice") for path in repeated_keys(text)
         ]
 
-    def repaired(
-        self, value: JSONValue, text: str, recheck: Callable[[str], ValidArguments | None]
-    ) -> ValidArguments | None:
-        """Repair the value of a text and check it again; None if that does not make it valid."""
+    def repaired(self, value: JSONValue, text: str) -> tuple[JSONObject, tuple[Repair, ...]] | None:
+        """Repair the value of a text; None if nothing in it can be repaired."""
         try:
             repaired, repairs = repair(self.root, value, text)
         except (TooMuchError, InexactIntegerError):
             return None
-        if not repairs:
-            return None
-        valid = recheck(object_to_text(repaired))
-        if valid is None:
-            return None
-        return ValidArguments(valid.params, repairs, cast("JSONObject", repaired))
-
-    def without_nulls(self, problems: list[Problem], value: JSONValue, text: str) -> list[Problem]:
-        """Leave out the problem of each null that means `not given`, if there are others."""
-        if not any(problem.what == "got null" for problem in problems):
-            return problems
-        try:
-            repairs = repair(self.root, value, text)[1]
-        except (TooMuchError, InexactIntegerError):
-            return problems
-        nulls: set[str] = {made.path for made in repairs if made.was is None}
-        return [problem for problem in problems if problem.path not in nulls] or problems
+        return (cast("JSONObject", repaired), repairs) if repairs else None
 
     def check_other(
         self, raw: object, error: Exception | None, check: Callable[[object], Validation] | None = None

@@ -65,7 +65,7 @@ def _thorough_check(
             parts = parts or PartsValidator.of(bound.root, "output_schema")
             found = wrong_parts(parts, bound, explainer, plain)[:_MAX_FIRST]
             return "; ".join((f"{show(plain)} does not fit the schema", *map(str, found)))
-        problems = problems or to_problems(validator.iter_errors(plain), explainer)
+        problems = problems or to_problems(validator.iter_errors(plain), plain, explainer)
         lines = [str(problem).replace("arguments:", "value:", 1) for problem in problems[:_MAX_PROBLEMS]]
         if len(problems) > _MAX_PROBLEMS:
             lines.append(f"and {len(problems) - _MAX_PROBLEMS} more")

@@ -10,7 +10,7 @@ from pydantic.errors import (
     PydanticUndefinedAnnotation,
 )
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
-from pydantic_core import PydanticOmit, core_schema
+from pydantic_core import PydanticOmit, SchemaError, core_schema
 
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.json_schema import all_schemas, map_subschemas
@@ -59,6 +59,7 @@ def _translate(annotation: object, mode: JsonSchemaMode) -> PydanticSchemas:
         PydanticInvalidForJsonSchema,
         PydanticUserError,
         PydanticOmit,
+        SchemaError,
     ) as error:
         raise DefinitionError(
             f"{name} has no JSON form", fix="use a JSON-like type, a dataclass or a Pydantic model"
@@ -91,7 +92,11 @@ class _PlainJsonSchema(GenerateJsonSchema):
 
     def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
         made = _untitled(super().enum_schema(schema), schema["cls"])
-        values = made.pop("enum", None) or [made.pop("const")]
+        values = made.pop("enum") if "enum" in made else [made.pop("const")]
+        if not values:
+            raise DefinitionError(
+                f"the enum {schema['cls'].__name__} has no members", fix="give it at least one"
+            )
         made.pop("type", None)
         return {"enum": values, **made}
 

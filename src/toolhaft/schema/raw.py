@@ -222,22 +222,21 @@ class _Engine:
         unrepaired: JSONObject | None = None
         if not problems:
             try:
-                valid = self._valid_or_repaired(value, raw, max_steps, accepted=accepted)
+                read = self._valid_or_repaired(value, raw, max_steps, accepted=accepted)
+                if isinstance(read, ValidArguments):
+                    return read
+                value = read
             except InexactIntegerError as error:
-                valid, problems = None, [explainer.problem(error.path, "not exactly an integer")]
+                problems = [explainer.problem(error.path, "not exactly an integer")]
             except TooMuchError:
                 if max_steps == INLINE_STEPS:
                     return _refuse_long(raw, explainer)
-                valid, unrepaired = None, explainer.root
-            if valid is not None:
-                return valid
+                unrepaired = explainer.root
         # the engine collects all its errors first, which takes too long if there may be many
         is_small = self.bound.error_steps_of(value, len(raw)) <= EXPLAIN_STEPS
         find = self._all_problems if is_small else self._problems_by_part
         found = find(value, explainer)
         paths = {problem.path for problem in problems}
-        if not paths:
-            found = explainer.without_nulls(found, value, raw)
         problems += [problem for problem in found if problem.path not in paths]
         invalid = explainer.invalid(problems or [explainer.problem((), "the arguments do not fit together")])
         invalid.unchecked = unrepaired
@@ -245,8 +244,8 @@ class _Engine:
 
     def _valid_or_repaired(
         self, value: JSONValue, raw: str, max_steps: int, *, accepted: bool
-    ) -> ValidArguments | None:
-        """Accept a value that is valid unchanged or after a repair.
+    ) -> "ValidArguments | JSONValue":
+        """Accept a value that is valid unchanged or after a repair; else return it, with its repairs.
 
         Raises:
             TooMuchError: if the repair, or the check of the repaired value, could take too long here.
@@ -270,11 +269,11 @@ class _Engine:
         if repairs and self._is_accepted(repaired):
             given = cast("JSONObject", repaired)
             return ValidArguments(self._fill(copy_json(given)), repairs, given)
-        return ValidArguments(self._fill(cast("JSONObject", value)), ()) if accepted else None
+        return ValidArguments(self._fill(cast("JSONObject", value)), ()) if accepted else repaired
 
     def _all_problems(self, value: JSONValue, explainer: Explainer) -> list[Problem]:
         """Return all problems that the engine finds, and the unknown keys that it does not report."""
-        found = to_problems(self.validator.iter_errors(value), explainer)
+        found = to_problems(self.validator.iter_errors(value), value, explainer)
         return found + self._unknown(value, explainer, self.known)
 
     def _problems_by_part(self, value: JSONValue, explainer: Explainer) -> list[Problem]:

@@ -1,21 +1,26 @@
 """Converts the errors of the JSON Schema engine to problems."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from types import MappingProxyType
-from typing import Final
+from typing import Final, cast
 
 import jsonschema_rs
 from jsonschema_rs import ValidationErrorKind as _Kind
 
 from toolhaft.schema.explainer import Explainer
-from toolhaft.schema.json_value import ValuePath
-from toolhaft.schema.problems import MAX_PROBLEMS, Problem, show
+from toolhaft.schema.json_schema import member_at
+from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.problems import MAX_PROBLEMS, Problem, render_path, show
+from toolhaft.schema.unions import Branches, Kind, UnionReader, Wrong, WrongUnion, member
 
 _MAX_NAMES: Final = 50
-_TYPE: Final = ("type", "enum", "const")
-_CONSTANT: Final = ("enum", "const")
-_MISSING: Final = ("required",)
+_KINDS: Final[Mapping[str, Kind]] = {
+    "const": "constant",
+    "enum": "constant",
+    "falseSchema": "type",
+    "type": "type",
+}
 _COMPLAINTS: Final[Mapping[str, str]] = {
     "minimum": "is too small",
     "exclusiveMinimum": "is too small",
@@ -35,39 +40,86 @@ _COMPLAINTS: Final[Mapping[str, str]] = {
 
 def to_problems(
     errors: Iterable[jsonschema_rs.ValidationError],
+    value: JSONValue,
     explainer: Explainer,
     indices: Mapping[int, int] = MappingProxyType({}),
 ) -> list[Problem]:
-    """Convert the engine's errors, to at most one problem per path.
+    """Convert the engine's errors of a value, to at most one problem per path.
 
     `indices` replace the indices at these depths of all paths, for a value that has one item of each array.
     """
-    problems: dict[ValuePath, Problem] = {}
-    for error in islice(errors, MAX_PROBLEMS):
-        for path, problem in _convert(error, explainer, indices):
-            problems.setdefault(path, problem)
-            if len(problems) >= MAX_PROBLEMS:
-                return list(problems.values())
+    found = _wrong(islice(errors, MAX_PROBLEMS), explainer.root)
+    problems: dict[str, Problem] = {}
+    for wrong, branches in UnionReader(explainer.root, value).read(found):
+        problem = _convert(wrong, value, explainer, branches)
+        if indices:
+            problem.path = render_path(
+                tuple(indices.get(depth, part) for depth, part in enumerate(wrong.path))
+            )
+        problems.setdefault(problem.path, problem)
+        if len(problems) >= MAX_PROBLEMS:
+            break
     return list(problems.values())
 
 
-def _convert(
-    error: jsonschema_rs.ValidationError, explainer: Explainer, indices: Mapping[int, int]
-) -> Iterable[tuple[ValuePath, Problem]]:
-    path: ValuePath = tuple(indices.get(depth, part) for depth, part in enumerate(error.instance_path))
-    match error.kind:
-        case _Kind.Required(missing):
-            yield (*path, missing), explainer.problem((*path, missing), "missing")
-        case _Kind.AdditionalProperties(unexpected) | _Kind.UnevaluatedProperties(unexpected):
-            for name in unexpected[:_MAX_NAMES]:
-                yield (*path, name), explainer.unknown((*path, name))
-        case _Kind.AnyOf(context) | _Kind.OneOfNotValid(context) if (
-            inner_errors := _errors_of_matching_branch(context, len(path))
-        ):
-            for inner in inner_errors:
-                yield from _convert(inner, explainer, indices)
-        case _:
-            yield path, explainer.problem(path, _phrase(error))
+def _wrong(errors: Iterable[jsonschema_rs.ValidationError], root: JSONObject) -> Iterator[Wrong | WrongUnion]:
+    for error in errors:
+        path = tuple(error.instance_path)
+        match error.kind:
+            case _Kind.Required(missing):
+                yield Wrong((*path, missing), "missing", error)
+            case _Kind.AdditionalProperties(unexpected) | _Kind.UnevaluatedProperties(unexpected):
+                yield from (Wrong((*path, name), "unknown", error) for name in unexpected[:_MAX_NAMES])
+            case _Kind.AnyOf(context) | _Kind.OneOfNotValid(context):
+                yield _wrong_union(error, [list(_wrong(branch, root)) for branch in context], root)
+            case kind:
+                yield Wrong(path, _KINDS.get(kind.name, "other"), error)
+
+
+def _wrong_union(
+    error: jsonschema_rs.ValidationError, branches: list[list[Wrong | WrongUnion]], root: JSONObject
+) -> Wrong | WrongUnion:
+    path = tuple(error.instance_path)
+    *parents, keyword = error.schema_path
+    node: JSONValue = root
+    for part in parents:
+        node = member_at(node, str(part).replace("~", "~0").replace("/", "~1"))
+    union = node if isinstance(node, dict) else {}
+    # `for_parts` has replaced oneOf by anyOf
+    schemas = union.get(str(keyword), union.get("oneOf"))
+    if not isinstance(schemas, list) or len(schemas) != len(branches):
+        return WrongUnion(path, branches)
+    discriminator = union.get("discriminator")
+    if not isinstance(discriminator, dict) or not isinstance(error.instance, dict):
+        return WrongUnion(path, branches, schemas)
+    tag = str(discriminator.get("propertyName"))
+    sent = cast("JSONObject", error.instance).get(tag)
+    missing = Wrong((*path, tag), "missing")
+    if sent is None and any(each[:2] == missing[:2] for branch in branches for each in branch):
+        return missing
+    return WrongUnion(path, branches, schemas, _declared(discriminator, schemas, sent))
+
+
+def _declared(discriminator: JSONObject, schemas: list[JSONValue], tag: JSONValue) -> int | None:
+    """Return the branch that a discriminator names, by a mapping or by the name of its definition."""
+    mapping = discriminator.get("mapping")
+    target = mapping.get(tag, tag) if isinstance(mapping, dict) and isinstance(tag, str) else tag
+    name = str(target).rpartition("/")[2]
+    references = [schema.get("$ref") if isinstance(schema, dict) else None for schema in schemas]
+    named = [n for n, reference in enumerate(references) if str(reference).rpartition("/")[2] == name]
+    return named[0] if isinstance(tag, str) and len(named) == 1 else None
+
+
+def _convert(wrong: Wrong, value: JSONValue, explainer: Explainer, branches: Branches) -> Problem:
+    match wrong:
+        case Wrong(path, "missing"):
+            return explainer.problem(path, "missing", branches)
+        case Wrong(path, "unknown"):
+            return explainer.unknown(path, branches)
+        case Wrong(path, _, None):
+            return explainer.problem(path, f"got {show(member(value, path))}", branches)
+        case Wrong(path, _, error):
+            return explainer.problem(path, _phrase(error), branches)
 
 
 def _phrase(error: jsonschema_rs.ValidationError) -> str:
@@ -88,36 +140,3 @@ def _hint(form: str, value: object) -> str:
     _, _, after_scheme = value.rpartition("//")
     path = after_scheme.partition("/")[2]  # a host has its own encoding
     return "" if path.isascii() and " " not in path else " (percent-encode spaces and non-ASCII characters)"
-
-
-def _errors_of_matching_branch(
-    branches: list[list[jsonschema_rs.ValidationError]], depth: int
-) -> list[jsonschema_rs.ValidationError]:
-    """Return the errors of the branch that was meant; [] if that is not clear.
-
-    It is the only one whose type matches, else the only one whose constant members match (such as a `kind`),
-    else, for the arguments themselves, the only one whose required members are all there.
-    """
-    for names, below in ((_TYPE, 0), (_CONSTANT, 1), *([] if depth else [(_MISSING, 0)])):
-        fitting = [
-            branch
-            for branch in branches
-            if not any(
-                error.kind.name in names and len(error.instance_path) == depth + below for error in branch
-            )
-        ]
-        if len(fitting) == 1:
-            return fitting[0]
-        if not fitting:
-            return _wrong_constant(branches) if names is _CONSTANT else []
-        branches = fitting
-    return []
-
-
-def _wrong_constant(
-    branches: list[list[jsonschema_rs.ValidationError]],
-) -> list[jsonschema_rs.ValidationError]:
-    """Return one error for the member whose constant no branch has; [] if there are several such members."""
-    wrong = [error for branch in branches for error in branch if error.kind.name in _CONSTANT]
-    paths = {tuple(error.instance_path) for error in wrong}
-    return wrong[:1] if len(paths) == 1 else []

@@ -83,7 +83,7 @@ def build_fields(builder: Builder, fields: Iterable[RecordField]) -> RecordSchem
             _add_default(field, json, defaults, factories)
         checked[field.name] = entry
         properties[name] = json
-    made = factories and {name: factory for name, factory in factories.items() if factory is not _absent}
+    made = factories and {name: factory for name, factory in factories.items() if factory is not absent}
     metadata = {RECORD_DEFAULTS: RecordDefaults(defaults, made)} if defaults or made else None
     record = core(
         type="typed-dict", fields=checked, extra_behavior="forbid", config=STRICT, metadata=metadata
@@ -191,6 +191,14 @@ def _is_mutable(default: object) -> bool:
 
 def build_record(builder: Builder, cls: type) -> TypeSchemas | None:
     """Return both schemas of a dataclass, TypedDict or NamedTuple; None for any other class."""
+    outer, builder.owner = builder.owner, cls
+    try:
+        return _build_record(builder, cls)
+    finally:
+        builder.owner = outer
+
+
+def _build_record(builder: Builder, cls: type) -> TypeSchemas | None:
     if is_plain_dataclass(cls):
         made = build_fields(builder, dataclass_fields(cls, builder.names))
         return after(by_name(cls), made.core, metadata={MAKES: cls}), made.json
@@ -241,12 +249,12 @@ def typed_dict_fields(cls: type, names: Mapping[str, object]) -> list[RecordFiel
     # the class does not know about marks in annotations that are text
     marks: dict[Any, bool] = {NotRequired: False, Required: True}
     return [
-        RecordField(name, hint, factory=None if marks.get(get_origin(hint), name in required) else _absent)
+        RecordField(name, hint, factory=None if marks.get(get_origin(hint), name in required) else absent)
         for name, hint in _hints(cls, names).items()
     ]
 
 
-def _absent() -> object:
+def absent() -> object:
     """Makes a key optional; never called."""
     return NOTHING
 
@@ -274,4 +282,9 @@ def _hints(cls: type, names: Mapping[str, object]) -> dict[str, object]:
         raise DefinitionError(
             f"{cls.__name__} names the type {error.name!r}, which is not defined",
             fix="define or import it where the class is defined",
+        ) from error
+    except Exception as error:  # an annotation in text is evaluated, and may raise anything
+        raise DefinitionError(
+            f"the annotations of {cls.__name__} cannot be read: {error!s:.200}",
+            fix="write types that Python can evaluate",
         ) from error

@@ -6,12 +6,13 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, NamedTuple, Unpack, cast, get_args, get_origin, get_type_hints
 
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.contract import Contract, OutputContract
 from toolhaft.schema.docstrings import read_docstring
-from toolhaft.schema.records import RecordField
+from toolhaft.schema.nearest import nearest
+from toolhaft.schema.records import RecordField, is_typed_dict, typed_dict_fields
 from toolhaft.schema.type_metadata import NOTHING
 from toolhaft.schema.typed import compile_fields, compile_type_output, new_builder
 
@@ -22,6 +23,7 @@ _STREAMS: Final = (
     collections.abc.Iterator,
 )
 _TEXTS: Final = (str, typing.ForwardRef)
+_CONTEXT_NAMES: Final = ("context", "ctx")
 _AWAITABLES: Final = (collections.abc.Awaitable, collections.abc.Coroutine)
 
 
@@ -38,6 +40,18 @@ class _Parameters(NamedTuple):
     names: tuple[str, ...]
     defaults: dict[str, object]
     annotations: Mapping[str, object]
+    unpacked: tuple[RecordField, ...] = ()
+    """The keys of the TypedDict in `**kwargs: Unpack[...]`."""
+    hidden: frozenset[str] = frozenset()
+    """Names that a docstring may explain though the caller does not pass them, such as `self`."""
+
+    def without(self, *names: str) -> "_Parameters":
+        """Return the parameters that are left when something else passes these."""
+        return self._replace(
+            names=tuple(name for name in self.names if name not in names),
+            unpacked=tuple(field for field in self.unpacked if field.name not in names),
+            hidden=self.hidden.union(names),
+        )
 
 
 def compile_function(
@@ -46,6 +60,7 @@ def compile_function(
     context: bool | str | None = None,
     context_types: tuple[type, ...] = (),
     result_type: type | None = None,
+    part_types: tuple[type, ...] = (),
     names: Mapping[str, object] | None = None,
 ) -> FunctionContract:
     """Make a tool's contract from a function.
@@ -55,6 +70,7 @@ def compile_function(
         context: True or the name of the parameter that takes the context; None to find it by its type.
         context_types: the types that mark a context parameter.
         result_type: a generic type whose argument is the result, such as ToolResult.
+        part_types: types of results that are not JSON, such as Image.
         names: local names that the annotations may use.
 
     Raises:
@@ -62,10 +78,11 @@ def compile_function(
     """
     parameters = _read_parameters(function, names)
     context_name = _find_context(parameters, context, context_types)
-    doc = read_docstring(
-        function.__doc__ if not isinstance(function, functools.partial) else function.func.__doc__
-    )
+    inner = _inside_partials(function)
+    doc = read_docstring(inner.__doc__)
     texts = doc.parameters
+    if texts and isinstance(inner, types.FunctionType | types.MethodType):  # not the docstring of a class
+        _check_names(texts, parameters)
     fields = [
         RecordField(
             name,
@@ -76,12 +93,42 @@ def compile_function(
         for name in parameters.names
         if name != context_name
     ]
-    contract = compile_fields(new_builder(names), fields)
+    fields += [field._replace(description=texts.get(field.name, "")) for field in parameters.unpacked]
+    owner = _owner(inner)
+    contract = compile_fields(new_builder(names, owner), fields)
     returned = parameters.annotations.get("return", NOTHING)
-    output = _output_contract(returned, result_type, names)
+    output = None
+    if not mentions(returned, part_types):
+        output = _output_contract(returned, result_type, names, owner)
     if output is not None:
         output = output.with_description(doc.returns)
     return FunctionContract(doc.description, contract, output, context_name)
+
+
+def _inside_partials(function: Callable[..., object]) -> Callable[..., object]:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
+def _owner(function: object) -> type | None:
+    """Return the class that `Self` means in the annotations of a method."""
+    if not isinstance(function, types.MethodType):
+        return None
+    return function.__self__ if isinstance(function.__self__, type) else type(function.__self__)
+
+
+def _check_names(texts: Mapping[str, str], parameters: _Parameters) -> None:
+    """Refuse a docstring that explains a parameter that does not exist: no model would ever read it."""
+    names = [*parameters.names, *(field.name for field in parameters.unpacked)]
+    for name in texts:
+        if name not in names and name not in parameters.hidden:
+            close = nearest(name, [known for known in names if known not in texts] or names)
+            raise DefinitionError(
+                f"the docstring explains the parameter {name!r:.80}, which does not exist",
+                place="docstring",
+                fix=f"did you mean {close!r}?" if close else "rename the entry, or remove it",
+            )
 
 
 def _read_parameters(function: Callable[..., object], names: Mapping[str, object] | None) -> _Parameters:
@@ -89,19 +136,22 @@ def _read_parameters(function: Callable[..., object], names: Mapping[str, object
     if isinstance(function, functools.partial):
         inner = _read_parameters(function.func, names)
         # values set by a partial belong to the host: they may be secret, and a model must not change them
-        left = [name for name in inner.names[len(function.args) :] if name not in function.keywords]
-        return _Parameters(tuple(left), inner.defaults, inner.annotations)
+        return inner.without(*inner.names[: len(function.args)], *function.keywords)
     if isinstance(function, types.MethodType):
         inner = _read_parameters(cast("Callable[..., object]", function.__func__), names)
-        return _Parameters(inner.names[1:], inner.defaults, inner.annotations)
+        return inner.without(*inner.names[:1])
     wrapped = getattr(function, "__wrapped__", None)
     if callable(wrapped):
         return _read_parameters(wrapped, names)
     if not isinstance(function, types.FunctionType):
         return _read_callable(function, names)
     code = function.__code__
-    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_posonlyargcount:
+    if code.co_flags & inspect.CO_VARARGS or code.co_posonlyargcount:
         raise _unnameable(function)
+    annotations = _annotations(function, names)
+    unpacked: tuple[RecordField, ...] = ()
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        unpacked = _unpacked(function, annotations, names)
     count = code.co_argcount
     taken = code.co_varnames[: count + code.co_kwonlyargcount]
     defaults: dict[str, object] = dict(function.__kwdefaults__ or ())
@@ -109,7 +159,30 @@ def _read_parameters(function: Callable[..., object], names: Mapping[str, object
         defaults.update(
             zip(taken[count - len(function.__defaults__) : count], function.__defaults__, strict=True)
         )
-    return _Parameters(taken, defaults, _annotations(function, names))
+    keywords = code.co_varnames[len(taken) : len(taken) + 1] if unpacked else ()  # the name after `**`
+    return _Parameters(taken, defaults, annotations, unpacked, frozenset(keywords))
+
+
+def _unpacked(
+    function: types.FunctionType, annotations: Mapping[str, object], names: Mapping[str, object] | None
+) -> tuple[RecordField, ...]:
+    """Return the keys of the TypedDict in `**kwargs: Unpack[...]`."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    hint = annotations.get(code.co_varnames[count])
+    (keys,) = get_args(hint) if get_origin(hint) is Unpack else (None,)
+    cls: object = get_origin(keys) or keys
+    if not isinstance(cls, type) or not is_typed_dict(cls):
+        raise _unnameable(function)
+    fields = typed_dict_fields(cls, names or {})
+    for field in fields:
+        if field.name in code.co_varnames[:count]:
+            raise DefinitionError(
+                f"{cls.__name__} has a key that is a parameter too",
+                place=f"parameter {field.name!r:.80}",
+                fix="rename one of them",
+            )
+    return tuple(fields)
 
 
 def _unnameable(function: types.FunctionType) -> DefinitionError:
@@ -125,7 +198,8 @@ def _unnameable(function: types.FunctionType) -> DefinitionError:
     return DefinitionError(
         f"a schema cannot describe what {stars}{code.co_varnames[after_named]} takes",
         place=f"parameter '{stars}{code.co_varnames[after_named]}'",
-        fix="name the parameters, or take one list or dict",
+        fix="name the parameters, or take one list or dict"
+        + ("" if stars == "*" else ", or write **kwargs: Unpack[...] with a TypedDict"),
     )
 
 
@@ -134,7 +208,7 @@ def _read_callable(function: Callable[..., object], names: Mapping[str, object] 
     own = getattr(type(function), "__call__", None)  # noqa: B004 -- for its code, not to test whether it can be called
     if isinstance(own, types.FunctionType):
         inner = _read_parameters(own, names)
-        return _Parameters(inner.names[1:], inner.defaults, inner.annotations)
+        return inner.without(*inner.names[:1])
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError) as error:
@@ -170,6 +244,10 @@ def _annotations(function: types.FunctionType, names: Mapping[str, object] | Non
             f"an annotation names {error.name!r}, which is not defined",
             fix="define or import it before the tool is first used",
         ) from error
+    except Exception as error:  # an annotation in text is evaluated, and may raise anything
+        raise DefinitionError(
+            f"its annotations cannot be read: {error!s:.200}", fix="write types that Python can evaluate"
+        ) from error
 
 
 def _holds_text(hint: object) -> bool:
@@ -197,6 +275,8 @@ def _find_context(
             place="context",
             fix="keep one of them",
         )
+    if context is None and not marked:
+        _refuse_untyped_context(parameters)
     if context is None or context is False:
         return marked[0] if marked else None
     wanted = context if isinstance(context, str) else "context"
@@ -211,6 +291,17 @@ def _find_context(
     )
 
 
+def _refuse_untyped_context(parameters: _Parameters) -> None:
+    """Refuse a parameter that is named like the context: without a type, a model would have to give it."""
+    for name in _CONTEXT_NAMES:
+        if name in parameters.names and name not in parameters.annotations:
+            raise DefinitionError(
+                "it has no type, so it is not clear who gives it: the executor or the model",
+                place=f"parameter {name!r}",
+                fix=f"write {name}: ToolContext for the context of the call, or {name}: str for an argument",
+            )
+
+
 def _is_context(hint: object, context_types: tuple[type, ...]) -> bool:
     if isinstance(hint, type):
         return issubclass(hint, context_types)
@@ -220,8 +311,15 @@ def _is_context(hint: object, context_types: tuple[type, ...]) -> bool:
     return False
 
 
+def mentions(hint: object, types: tuple[type, ...]) -> bool:
+    """True if an annotation is one of these types, or has one of them as an argument at any depth."""
+    if isinstance(hint, type):
+        return issubclass(hint, types)
+    return any(mentions(arg, types) for arg in get_args(hint))
+
+
 def _output_contract(
-    returned: object, result_type: type | None, names: Mapping[str, object] | None
+    returned: object, result_type: type | None, names: Mapping[str, object] | None, owner: type | None
 ) -> OutputContract | None:
     """Make the contract of the result; None if it is not annotated, streamed, or has no JSON form."""
     origin = get_origin(returned)
@@ -231,7 +329,7 @@ def _output_contract(
     if returned is NOTHING or returned is result_type or origin in _STREAMS:
         return None
     try:
-        return compile_type_output(returned, names)
+        return compile_type_output(returned, names, owner)
     except DefinitionError:
         # a Python object for the host's program: it has no schema to check
         return None

@@ -42,6 +42,11 @@ def core(**parts: object) -> CoreSchema:
     return cast("CoreSchema", parts)
 
 
+def branch_label(number: int) -> str:
+    """Name a branch of a union in the locations of errors."""
+    return f"branch {number}"
+
+
 def after(function: Callable[..., object], schema: CoreSchema, **more: object) -> CoreSchema:
     """Apply a function to the value that the schema accepts."""
     return core(

@@ -121,6 +121,13 @@ def _string(node: CoreNode) -> CoreNode:
     return _replace(node, strict_core.matching(patterns.plain_pattern(pattern), core(**rest)))
 
 
+def _union(node: CoreNode) -> CoreNode:
+    """Label each branch, so that no two have the same name in the locations of errors."""
+    choices = cast("list[object]", node["choices"])
+    schemas = [cast("tuple[object, str]", each)[0] if isinstance(each, tuple) else each for each in choices]
+    return {**node, "choices": [(each, strict_core.branch_label(n)) for n, each in enumerate(schemas)]}
+
+
 def _finite(node: CoreNode) -> CoreNode:
     return {**node, "allow_inf_nan": False}
 
@@ -238,6 +245,7 @@ _RULES: Final[Mapping[str, Callable[[CoreNode], CoreNode]]] = {
     "call": _call,
     "named-tuple": lambda node: _array_of(node, node["cls"], cast("list[CoreNode]", node["fields"])),
     "tuple": _lenient,
+    "union": _union,
     "bytes": _lenient,
     "list": _untyped_contents,
     "dict": _dict,

@@ -74,9 +74,12 @@ class TypeMetadata:
 def read_metadata(items: Iterable[object], metadata: TypeMetadata | None = None) -> TypeMetadata:
     """Read the items of an `Annotated` or a `Field`."""
     metadata = metadata or TypeMetadata()
+    text: str | None = None
     for item in items:
         if isinstance(item, str):
-            metadata.keywords["description"] = item
+            if text is not None:
+                raise _two_texts(text, item)
+            text = metadata.keywords["description"] = item
         elif item is Secret or isinstance(item, Secret):
             metadata.keywords["writeOnly"] = True
         elif isinstance(item, FieldInfo):
@@ -86,6 +89,13 @@ def read_metadata(items: Iterable[object], metadata: TypeMetadata | None = None)
         elif not _read_rules(item, metadata):
             _read_other(item, metadata)
     return metadata
+
+
+def _two_texts(first: str, second: str) -> DefinitionError:
+    return DefinitionError(
+        f"Annotated has two texts, {first!r:.80} and {second!r:.80}, and only one can be the description",
+        fix="join them, or replace the text of an alias with Field(description=...)",
+    )
 
 
 def _read_other(item: object, metadata: TypeMetadata) -> None:

@@ -22,6 +22,7 @@ from toolhaft.schema.json_text import (
     has_repeated_key,
     keys_in_text,
     most_keys,
+    object_to_text,
     read_json,
 )
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -34,6 +35,7 @@ from toolhaft.schema.records import (
     PYDANTIC_MARKS,
     RecordField,
     RecordSchemas,
+    absent,
     build_fields,
     build_record,
     dataclass_fields,
@@ -47,7 +49,6 @@ from toolhaft.schema.typed_problems import (
     KnownProblems,
     error_details,
     has_union,
-    is_hopeless,
     is_repairable,
     recall_lines,
     recall_problems,
@@ -65,9 +66,12 @@ _MAX_ERROR_STEPS = 30_000
 """At most about 30 ms for any other value: each branch that fails takes 20 times as long."""
 
 
-def new_builder(names: Mapping[str, object] | None = None) -> Builder:
-    """Make a builder for all kinds of types; `names` are local names that annotations in text may use."""
-    return Builder(build_record, names=names)
+def new_builder(names: Mapping[str, object] | None = None, owner: type | None = None) -> Builder:
+    """Make a builder for all kinds of types.
+
+    `names` are local names that annotations in text may use; `owner` is the class that `Self` means.
+    """
+    return Builder(build_record, names=names, owner=owner)
 
 
 def compile_fields(
@@ -84,10 +88,10 @@ def compile_type(params_type: object) -> Contract:
     Raises:
         DefinitionError: for any other type.
     """
-    builder = new_builder()
+    cls: object = typing.get_origin(params_type) or params_type
+    builder = new_builder(owner=cls if isinstance(cls, type) else None)
     if params_type is None or params_type is type(None):
         return compile_fields(builder, [], lambda: None)
-    cls: object = typing.get_origin(params_type) or params_type
     if not isinstance(cls, type):
         raise _not_params(params_type)
     if is_plain_dataclass(cls) and typing.get_origin(params_type) is None:
@@ -114,9 +118,11 @@ def _not_params(params_type: object) -> DefinitionError:
     )
 
 
-def compile_type_output(result_type: object, names: Mapping[str, object] | None = None) -> OutputContract:
+def compile_type_output(
+    result_type: object, names: Mapping[str, object] | None = None, owner: type | None = None
+) -> OutputContract:
     """Make the contract of a result type."""
-    builder = Builder(build_record, "serialization", names)
+    builder = Builder(build_record, "serialization", names, owner)
     _, json = builder.build(result_type)
     schema = _with_defs(json, builder.json_defs)
     return OutputContract(schema, lambda: output_checks_of(schema))
@@ -134,8 +140,9 @@ def _make_finish(built: RecordSchemas, make: Callable[..., object] | None) -> Fi
     if not defaults and not factories:
         return None
     # in the order of the signature; required fields always overwrite their None
-    template = {name: defaults.get(name) for name in built.names}
-    total = len(template)
+    template = {name: defaults.get(name) for name in built.names if factories.get(name) is not absent}
+    factories = {name: factory for name, factory in factories.items() if factory is not absent}
+    total = len(built.names)
 
     def fill(given: dict[str, object]) -> dict[str, object]:
         if len(given) == total:
@@ -240,7 +247,6 @@ class _Engine:
         "finish",
         "fits_schema",
         "full",
-        "has_union",
         "is_costly",
         "known_problems",
         "most_required",
@@ -260,7 +266,6 @@ class _Engine:
         self.run: Callable[[object], object] = self._compile_and_run
         self.count = KeyCount(is_exact=False) if count is None else count  # then keys are always looked for
         self.schema = schema
-        self.has_union: bool | None = None
         self.bound, self.most_required, self.is_costly = costs
         self.fits_schema: Callable[[object], bool] | None = None
         self.run_fail_fast: Callable[[object], object] | None = None
@@ -286,7 +291,7 @@ class _Engine:
     def validate_for(self, explainer: Explainer) -> Validate:
         """Make the tool's `validate`."""
         explainer.check = self._check_for(explainer, wraps=True)
-        explainer.accepts = lambda text: self._recheck(text) is not None
+        explainer.accepts = lambda text: isinstance(self._recheck(text), ValidArguments)
         return explainer.check
 
     def read_for(self, explainer: Explainer) -> Read:
@@ -388,7 +393,18 @@ class _Engine:
         if has_repeated_key(raw, value):
             problems = to_problems(errors, value, explainer, self.known_problems)
             return explainer.invalid(problems + explainer.repeated(raw))
-        return self._repaired(value, raw, errors, explainer) or self._refuse(value, raw, errors, explainer)
+        repaired = explainer.repaired(value, raw) if any(map(is_repairable, errors)) else None
+        if repaired is None:
+            return self._refuse(value, errors, explainer)
+        checked = self._recheck(object_to_text(repaired[0]))
+        if isinstance(checked, ValidArguments):
+            return ValidArguments(checked.params, repaired[1], repaired[0])
+        # what a repair would have fixed is not a problem
+        return (
+            self._refuse(value, errors, explainer)
+            if checked is None
+            else self._refuse(repaired[0], checked, explainer)
+        )
 
     def _explain_first(
         self, raw: str, value: JSONValue, error: ValidationError, explainer: Explainer
@@ -404,32 +420,21 @@ class _Engine:
                 problems += to_problems(error_details(first), value, explainer, self.known_problems)
         return explainer.invalid(problems)
 
-    def _repaired(
-        self, value: JSONValue, raw: str, errors: list[ErrorDetails], explainer: Explainer
-    ) -> ValidArguments | None:
-        if self.has_union is None:
-            self.has_union = has_union(self.schema)
-        if not is_repairable(errors, has_union=self.has_union):
-            return None
-        if not self.has_union and is_hopeless(errors):
-            return None
-        return explainer.repaired(value, raw, self._recheck)
-
-    def _recheck(self, text: str) -> ValidArguments | None:
+    def _recheck(self, text: str) -> ValidArguments | list[ErrorDetails] | None:
+        """Check a text that was repaired, or made as an example; None if it could take too long."""
         try:
             if self.bound is not None and self.bound.exceeds(read_json(text), text, _MAX_STEPS):
                 return None
             given = self.run(text)
             return ValidArguments(given if self.finish is None else self.finish(given), ())
+        except ValidationError as error:
+            return error_details(error) if error.error_count() <= _MAX_ERRORS else None
         except Exception:  # noqa: BLE001 -- as above; then the arguments stay invalid
             return None
 
-    def _refuse(
-        self, value: JSONValue, raw: str, errors: list[ErrorDetails], explainer: Explainer
-    ) -> Validation:
+    def _refuse(self, value: JSONValue, errors: list[ErrorDetails], explainer: Explainer) -> Validation:
         known = self.known_problems
         lines = recall_lines(errors, known)
         if lines is None:
-            problems = to_problems(errors, value, explainer, known)
-            return explainer.invalid(explainer.without_nulls(problems, value, raw))
+            return explainer.invalid(to_problems(errors, value, explainer, known))
         return explainer.invalid_lines(lines, lambda: recall_problems(lines, errors, known))

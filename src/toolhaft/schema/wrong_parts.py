@@ -101,7 +101,7 @@ class _Search:
         if steps <= self.steps:
             self.steps -= steps
             indices = {depth: part for depth, part in enumerate(path) if isinstance(part, int)}
-            self.found += to_problems(self.parts.validator.iter_errors(whole), self.explainer, indices)
+            self.found += to_problems(self.parts.validator.iter_errors(whole), whole, self.explainer, indices)
             return
         before = len(self.found)
         if self._is_wrong(value, [], path):  # not because of its members

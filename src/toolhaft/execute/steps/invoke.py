@@ -19,7 +19,6 @@ from toolhaft.core.result import plain_result
 from toolhaft.execute.active_call import ActiveCall
 from toolhaft.execute.failures import refused
 from toolhaft.execute.handlers import (
-    PLAIN,
     HandlerKind,
     binder,
     complete,
@@ -30,6 +29,7 @@ from toolhaft.execute.handlers import (
     late_result,
     limit_of,
     overrun_result,
+    plain_types,
     result_of,
     timeout_result,
 )
@@ -119,7 +119,7 @@ def _inline(tool: AnyTool, setup: Setup) -> Step:
     bind = binder(tool, setup)
     handler = cast("Callable[..., object]", tool.handler)
     is_plain = tool.takes == "keywords" and tool.context_name is None
-    timeout_s = tool.timeout_s
+    timeout_s, plain = tool.timeout_s, plain_types(tool)
 
     def step(active: ActiveCall) -> StepAnswer:
         if active.deadline is not None and active.deadline.has_passed:
@@ -129,7 +129,7 @@ def _inline(tool: AnyTool, setup: Setup) -> Step:
             value = handler(**active.params) if is_plain else bind(active)
         except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
             return error_result(tool, active, error)
-        if type(value) in PLAIN and active.deadline is None and monotonic() - began <= timeout_s:
+        if type(value) in plain and active.deadline is None and monotonic() - began <= timeout_s:
             return plain_result(value)
         return finish_inline(tool, setup, active, value, began)
 
@@ -213,7 +213,7 @@ def _on_loop(tool: AnyTool, setup: Setup, kind: HandlerKind) -> Step:  # noqa: C
     bind = cast("Callable[[ActiveCall], Any]", binder(tool, setup))
     handler = cast("Callable[..., Coroutine[Any, Any, Any]]", tool.handler)
     is_plain = tool.takes == "keywords" and tool.context_name is None
-    timeout_s = tool.timeout_s
+    timeout_s, plain = tool.timeout_s, plain_types(tool)
     if kind is HandlerKind.ASYNC_STREAM:
         return lambda active: _on_other_loop(
             tool, setup, active, lambda: complete(bind(active), tool, active)
@@ -235,7 +235,7 @@ def _on_loop(tool: AnyTool, setup: Setup, kind: HandlerKind) -> Step:  # noqa: C
         else:
             limit_s = timeout_s if active.deadline is None else limit_of(tool, active, began)
             return _await_rest(tool, setup, active, drive_on(coroutine, waits_for, limit_s))
-        if type(value) in PLAIN and active.deadline is None and monotonic() - began <= timeout_s:
+        if type(value) in plain and active.deadline is None and monotonic() - began <= timeout_s:
             return plain_result(value)
         return finish_on_loop(tool, setup, active, value, began=began, took_s=monotonic() - began)
 
@@ -253,17 +253,17 @@ def finish_on_loop(
 
 async def _await_rest(tool: AnyTool, setup: Setup, active: ActiveCall, rest: Awaitable[object]) -> AnyResult:
     """The result of a handler that has suspended."""
-    began = monotonic()
+    began, plain = monotonic(), plain_types(tool)
     try:
         value = await rest
         returned = monotonic()
         took_s = (active.ended_at or returned) - began
-        if type(value) not in PLAIN:
+        if type(value) not in plain:
             value = drain(value, tool, active)
             took_s += monotonic() - returned
     except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
         return stopped(tool, setup, active, error)
-    if type(value) in PLAIN and active.deadline is None and took_s <= tool.timeout_s:
+    if type(value) in plain and active.deadline is None and took_s <= tool.timeout_s:
         return plain_result(value)
     return await resolve(finish_on_loop(tool, setup, active, value, began=began, took_s=took_s))
 

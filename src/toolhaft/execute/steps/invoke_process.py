@@ -8,6 +8,7 @@ from typing import cast
 from toolhaft.backends.process import ProcessJob
 from toolhaft.backends.process_context import copied_attributes, serve_context
 from toolhaft.backends.threads import Job
+from toolhaft.core.content import PART_TYPES
 from toolhaft.core.context import ToolContext
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.define.toolspec import ToolResponse
@@ -91,7 +92,8 @@ def _job(
 def _types(context: ToolContext | None) -> tuple[type, ...]:
     """Types that a worker may send objects of, whatever its handler's module names."""
     session: object = None if context is None else context.session
-    return (ToolResponse, *session.known_types()) if isinstance(session, Session) else (ToolResponse,)
+    own = session.known_types() if isinstance(session, Session) else ()
+    return (ToolResponse, *PART_TYPES, *own)
 
 
 def _serve(

@@ -11,7 +11,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from toolhaft import schema
 from toolhaft.core.call import ToolCall
-from toolhaft.core.content import Text, read_part
+from toolhaft.core.content import Text, name_parts, read_part
 from toolhaft.core.conversion import AnyResult
 from toolhaft.core.result import ToolResult
 from toolhaft.errors import WireError
@@ -280,7 +280,10 @@ def _result(thing: object) -> AnyResult:
 
 def _outgoing_result(call: ToolCall, result: AnyResult, encoder: TurnEncoder) -> OutgoingResult:
     texts, parts = _parts(call, result, encoder)
-    text = _escaped("\n\n".join(part for part in (result.render(), *texts) if part))
+    rendered = result.render()
+    if result.content and rendered == name_parts(result.content):  # the parts themselves are sent
+        rendered = ""
+    text = _escaped("\n\n".join(part for part in (rendered, *texts) if part))
     has_value, value = _value_to_send(call, result, encoder)
     failure = result.failure
     extras = encoder.extras(call)
