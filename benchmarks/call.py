@@ -21,6 +21,7 @@ from benchmarks import workloads
 from benchmarks.define import bare_errors, bare_validator
 from benchmarks.measure import Case, Figure, measure
 from toolhaft import Session, ToolCall, ToolContext, ToolExecutor, tool
+from toolhaft.errors import ToolExecutionError
 from toolhaft.execute.attempts import CircuitBreaker
 from toolhaft.session import upsert_by
 
@@ -168,7 +169,7 @@ def work(key: int, fail: bool, context: ToolContext) -> int:  # noqa: FBT001 -- 
     context.session[Note].append(Note(text="appended"))
     entries.append(Entry(key=key, text="replaced"))
     if fail:
-        raise RuntimeError(str(latest))
+        raise ToolExecutionError(str(latest))  # no record with a traceback is logged for it
     return key
 
 

@@ -12,6 +12,10 @@
     │   └── ToolAuthorizationError (PermissionError)
     ├── DeadlineExceededError (TimeoutError)
     ├── BudgetExceededError (RuntimeError)
+    ├── AttemptsExceededError (RuntimeError)  a tool that failed too often is not run again
+    ├── RateExceededError (RuntimeError)      too many calls of one tool
+    ├── CircuitOpenError (RuntimeError)       a tool that keeps failing is not run for a while
+    ├── ApprovalRequiredError (PermissionError) a call that waits for an approval
     ├── PromptError
     │   ├── PromptValidationError (ValueError)
     │   ├── PromptEvaluationError (RuntimeError)
@@ -42,7 +46,8 @@
     ├── PlatformError (OSError)               a platform that did not respond, or not as expected
     └── WireError (ValueError)                a provider's message of the wrong form
 
-The class in parentheses is the built-in exception that the error also inherits from.
+The class in parentheses is the built-in exception that the error also inherits from. Two errors are equal if
+they have the same class, arguments and attributes.
 """
 
 from __future__ import annotations
@@ -54,6 +59,22 @@ if TYPE_CHECKING:
 
 class ToolhaftError(Exception):
     """The root of the tree."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._content() == other._content()
+
+    def __hash__(self) -> int:
+        try:
+            return hash((type(self), self.args))
+        except TypeError:  # an argument that cannot be hashed
+            return hash(type(self))
+
+    def _content(self) -> tuple[object, ...]:
+        """What is compared: the arguments, with the file names of an OSError, and the attributes."""
+        attributes = {name: value for name, value in vars(self).items() if name != "__notes__"}
+        return self.__reduce__()[1], attributes
 
 
 class DefinitionError(ToolhaftError, ValueError):
@@ -144,6 +165,24 @@ class DeadlineExceededError(ToolhaftError, TimeoutError):
 
 class BudgetExceededError(ToolhaftError, RuntimeError):
     """A budget of tokens, calls or time is used up."""
+
+
+class AttemptsExceededError(ToolhaftError, RuntimeError):
+    """The tool failed too often in a row, or with the same arguments; it was not run again."""
+
+
+class RateExceededError(ToolhaftError, RuntimeError):
+    """The tool may not be called so often, or by so many calls at once; it was not run."""
+
+
+class CircuitOpenError(ToolhaftError, RuntimeError):
+    """The tool keeps failing, or the same call is repeated; it was not run."""
+
+
+class ApprovalRequiredError(ToolhaftError, PermissionError):
+    """The call waits for an approval; `pending` can be stored, and given to `executor.resume`."""
+
+    pending: object = None
 
 
 class PromptError(ToolhaftError):

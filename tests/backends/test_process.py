@@ -16,6 +16,7 @@ from tests.backends.process_models import Order, total
 from tests.backends.process_pools import open_pool, run
 from toolhaft.backends.process import ProcessJob, ProcessKilledError
 from toolhaft.backends.process_channel import JOB, RESULT, Channel
+from toolhaft.backends.process_errors import WorkerError
 from toolhaft.errors import DefinitionError, ToolExecutionError, ToolTimeoutError
 
 pytestmark = pytest.mark.external
@@ -85,16 +86,16 @@ def test_an_exception_is_the_same_exception_with_its_trace_as_a_note(pool):
         ("shifting", "ShiftingError: code 3"),
         ("silent", "SilentError: its message cannot be read"),
         ("local", "LocalError: made on the spot"),
-        ("exit", "the handler called exit(3)"),
+        ("exit", "the handler called sys.exit(3)"),
         ("interrupt", "KeyboardInterrupt"),
     ],
 )
 def test_an_exception_that_cannot_be_unpickled_is_an_error_with_its_text(pool, what, text):
     before = run(pool, handlers.pid)
-    with pytest.raises(ToolExecutionError) as caught:
+    with pytest.raises(WorkerError) as caught:
         run(pool, handlers.raise_error, what)
-    assert type(caught.value) is ToolExecutionError
     assert str(caught.value) == text
+    assert "process_handlers.py" in caught.value.__notes__[0]
     assert run(pool, handlers.pid) == before  # the worker goes on
 
 

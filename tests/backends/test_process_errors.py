@@ -2,9 +2,11 @@
 
 from tests.cases import in_case
 from toolhaft.backends.process_data import decode_error, encode, encode_error
+from toolhaft.backends.process_errors import WorkerError
 from toolhaft.errors import (
     DefinitionError,
     FileMissingError,
+    ToolError,
     ToolExecutionError,
     ToolValidationError,
     UnknownToolError,
@@ -21,6 +23,10 @@ class WordError(ConnectionError):
 
 
 class OwnError(ToolValidationError):
+    pass
+
+
+class OwnToolError(ToolError):
     pass
 
 
@@ -41,8 +47,10 @@ ERRORS_SENT = (
     (DefinitionError("bad", tool="t", fix="f"), DefinitionError, "tool 't': bad. Fix: f"),
     (WordError("gone"), ConnectionError, "WordError: gone"),
     (UnicodeDecodeError("utf-8", b"x", 0, 1, "r"), UnicodeDecodeError, None),
-    (ExceptionGroup("many", [ValueError("a")]), ToolExecutionError, "ExceptionGroup: many (1 sub-exception)"),
-    (KeyboardInterrupt(), ToolExecutionError, "KeyboardInterrupt"),
+    (OwnToolError("bad"), ToolExecutionError, "bad"),
+    (ExceptionGroup("many", [ValueError("a")]), WorkerError, "ExceptionGroup: many (1 sub-exception)"),
+    (KeyboardInterrupt(), WorkerError, "KeyboardInterrupt"),
+    (SystemExit(3), WorkerError, "the handler called sys.exit(3)"),
     (ValueError(object), ValueError, "<class 'object'>"),
 )
 
@@ -67,4 +75,4 @@ def test_an_exception_keeps_the_attributes_that_are_data():
     received = decode_error(encode(hostile), find)
     assert callable(received.add_note)
     for wrong in ([], 5, [["SystemExit", "x", [], {}], ""], [["OSError", 1, 2, 3], ""]):
-        assert type(decode_error(encode(wrong), find)) is ToolExecutionError
+        assert isinstance(decode_error(encode(wrong), find), ToolExecutionError)

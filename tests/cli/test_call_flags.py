@@ -187,7 +187,7 @@ def test_completion_offers_only_ids_that_need_no_quotes(monkeypatch):
 def test_circular_error_causes_are_bounded():
     first, second = ValueError("a"), ValueError("b")
     first.__cause__, second.__cause__ = second, first
-    assert len(list(error_chain(Failure(kind="failed", error=first)))) == 10
+    assert len(list(error_chain(Failure(kind="failed", cause=first)))) == 10
 
 
 def test_flags_are_made_behind_references_and_in_alternatives():

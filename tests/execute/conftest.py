@@ -5,6 +5,7 @@ import pytest
 EXTERNAL = frozenset(
     (
         "test_faults",
+        "test_handler_errors",
         "test_interruptions",
         "test_loop_faults",
         "test_process_tools",

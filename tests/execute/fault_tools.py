@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tests.execute.world import scribble
 from toolhaft import ToolContext, ToolResult, tool
-from toolhaft.errors import ToolExecutionError
+from toolhaft.errors import ToolError, ToolExecutionError
 from toolhaft.resources import Filesystem
 
 
@@ -41,6 +41,38 @@ class StuckError(Exception):
     def __init__(self):
         super().__init__("stuck")
         self.lock = threading.Lock()
+
+
+class ClasslessError(Exception):
+    @property
+    def __class__(self):
+        raise ValueError("no class")
+
+    def __str__(self):
+        raise Drastic("no text")
+
+
+class Classless:
+    """Like a proxy that refers to nothing."""
+
+    @property
+    def __class__(self):
+        raise ValueError("no class")
+
+
+class DisguisedError(Exception):
+    __class__ = KeyboardInterrupt
+
+
+class ExitingError(ToolError):
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+    __repr__ = __str__
+
+    @property
+    def untrusted(self):
+        sys.exit(4)
 
 
 def recurse(depth=0):
@@ -79,6 +111,9 @@ RAISING: dict[str, Callable[[], object]] = {
     "cancelled": lambda: throw(asyncio.CancelledError),
     "no memory": lambda: throw(MemoryError),
     "recursion": recurse,
+    "no class": lambda: throw(ClasslessError),
+    "false class": lambda: throw(DisguisedError),
+    "exit in text": lambda: throw(ExitingError),
 }
 RETURNING: dict[str, Callable[[], object]] = {
     "error result": lambda: ToolResult.error("no luck"),
@@ -89,6 +124,8 @@ RETURNING: dict[str, Callable[[], object]] = {
     "aliasing bomb": lambda: [[0] * 30_000] * 30_000,
     "cycle": cycle,
     "deep": deep,
+    "value without a class": Classless,
+    "message without a text": lambda: ToolResult(message=ClasslessError()),
 }
 EXITS: dict[str, Callable[[], object]] = {
     "exit": lambda: sys.exit(3),

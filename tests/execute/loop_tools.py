@@ -1,6 +1,7 @@
 """Async tools that harm the loop that they run on, or will not leave it."""
 
 import asyncio
+import sys
 import time
 
 from tests.execute.world import Latch, scribble
@@ -24,6 +25,19 @@ async def stop_loop(context: ToolContext) -> int:
     asyncio.get_running_loop().stop()
     await asyncio.sleep(0)
     raise ValueError("stopped")
+
+
+async def leave():
+    """Exit, out of a task."""
+    sys.exit(3)
+
+
+@tool(effect="reversible")
+async def exit_in_a_task(context: ToolContext) -> int:
+    """Start a task that exits: asyncio raises that out of the loop as well."""
+    scribble(context, "new")
+    await asyncio.create_task(leave())
+    return 1
 
 
 @tool(**REVERSIBLE)
@@ -86,6 +100,7 @@ async def block(context: ToolContext) -> int:
 
 
 LOOP_TOOLS = (
+    exit_in_a_task,
     block,
     block_briefly,
     cancel_itself,

@@ -1,12 +1,20 @@
 """The model's attempts: counted, told, logged, and ended."""
 
+import asyncio
+import threading
+
 from tests.cases import each_case
-from tests.execute.calls import both_ways, call, hear, kind_of
+from tests.execute.calls import PATIENCE_S, both_ways, call, hear, kind_of
 from toolhaft import Principal, ToolCall, ToolExecutor, ToolResult, tool
-from toolhaft.errors import ToolAuthorizationError, ToolExecutionError
+from toolhaft.errors import (
+    ToolAuthorizationError,
+    ToolExecutionError,
+    ToolTimeoutError,
+    ToolValidationError,
+)
 from toolhaft.execute import call_starter
 from toolhaft.execute.attempts import Attempts, CircuitBreaker, Circuits
-from toolhaft.execute.failures import refused
+from toolhaft.execute.failures import after_running, refused
 
 
 class Desk:
@@ -200,11 +208,123 @@ def test_attempts_are_counted_per_caller():
     assert desk.executor.execute(call("read_file", path="a.json"), principal=alice).success
 
 
-def test_the_calls_of_one_turn_count_one_by_one():
+def all_at_once(executor, calls):
+    return executor.execute_all(calls)
+
+
+def all_at_once_async(executor, calls):
+    return asyncio.run(executor.aexecute_all(calls))
+
+
+def each_on_its_own(executor, calls):
+    async def main():
+        return await asyncio.gather(*map(executor.aexecute, calls))
+
+    return asyncio.run(main())
+
+
+@each_case("isolation", ["inline", "thread"])
+@each_case("run_turn", [all_at_once, all_at_once_async])
+def test_parallel_calls_of_one_turn_are_one_attempt(run_turn, isolation):
+    """Parallel calls of one turn count as one."""
+    desk = Desk(isolation=isolation)
+    events = hear(desk.executor)
+    for attempt in (1, 2, 3):
+        results = run_turn(desk.executor, [call("read_file", path=f"{n}.txt") for n in range(4)])
+        assert [f"attempt {attempt} of 3" in result.message for result in results] == [True] * 4
+        assert {event.attempt for event in events} == {attempt}
+        events.clear()
+    assert len(desk.ran) == 12
+    results = run_turn(desk.executor, [call("read_file", path=f"{n}.json") for n in range(2)])
+    assert [kind_of(result) for result in results] == ["attempts"] * 2
+    assert "read_file failed 3 times in a row" in results[0].message
+
+
+def test_calls_that_run_at_the_same_time_are_one_attempt():
+    """No message says "attempt 4 of 3", however the host makes parallel calls."""
+    begun = threading.Barrier(4)
+
+    @tool
+    def look(n: int) -> int:
+        """Look."""
+        begun.wait(PATIENCE_S)
+        raise ToolExecutionError("nothing there")
+
+    results = each_on_its_own(ToolExecutor([look]), [call("look", n=n) for n in range(4)])
+    assert ["attempt 1 of 3" in result.message for result in results] == [True] * 4
+
+
+def test_arguments_of_one_turn_that_are_not_valid_are_one_attempt():
+    desk = Desk(isolation="inline")
+    wrong = ToolCall(name="read_file", arguments="{")
+    for _ in range(3):
+        results = desk.executor.execute_all([wrong] * 4)
+        assert [kind_of(result) for result in results] == ["invalid_arguments"] * 4
+    assert results[3].failure.advice.startswith("This was attempt 3 of 3: it is not run again")
+    assert kind_of(desk.executor.execute(wrong)) == "attempts"
+
+
+def test_a_success_in_the_same_turn_resets_the_attempts():
+    desk = Desk(isolation="inline")
+    for _ in range(2):
+        desk.executor.execute(call("read_file", path="a.txt"))
+    turn = [call("read_file", path=path) for path in ("a.json", "b.txt", "c.txt")]
+    results = desk.executor.execute_all(turn)
+    assert ["attempt 1 of 3" in result.message for result in results] == [False, True, True]
+
+
+def test_a_slow_call_that_fails_after_a_success_is_the_first_attempt():
     desk = Desk()
-    results = desk.executor.execute_all([call("read_file", path=f"{n}.txt") for n in range(3)])
-    assert sorted("attempt 3 of 3" in result.message for result in results) == [False, False, True]
-    assert kind_of(desk.executor.execute(call("read_file", path="a.json"))) == "attempts"
+    desk.executor.execute(call("other", ok=False))
+    earlier = desk.executor._starter._attempts.earlier_failures("other")  # noqa: SLF001 -- when a call begins
+    desk.executor.execute(call("other"))
+    attempts = desk.executor._starter._attempts  # noqa: SLF001 -- as above
+    failed = attempts.failed(desk.executor.tools["other"], {}, {}, refused("failed", "no"), earlier)
+    assert failed.failure.advice == "This was attempt 1 of 3."
+
+
+CONTRADICTIONS = ("may be called again", "may be repeated", "before repeating")
+
+
+@each_case("retryable", [True, False])
+@each_case("effect", ["read", "idempotent", "reversible", "irreversible"])
+def test_no_message_says_both_that_a_tool_may_be_called_again_and_that_it_is_not_run(effect, retryable):
+    def end(how):
+        if how == "result":
+            return ToolResult.error("no luck")
+        if how == "output":
+            return "text"
+        raise {
+            "bug": ValueError("no luck"),
+            "told": ToolExecutionError("no luck"),
+            "arguments": ToolValidationError("no luck"),
+            "timeout": ToolTimeoutError("no luck"),
+            "cancelled": asyncio.CancelledError(),
+            "exit": SystemExit(3),
+        }[how]
+
+    ways = ("bug", "told", "arguments", "timeout", "cancelled", "exit", "result", "output")
+    for how in ways:
+
+        @tool(name="act", effect=effect, retryable=retryable, max_attempts=2, isolation="inline")
+        def act(n: int, how: str = how) -> int:
+            """Act."""
+            return end(how)
+
+        executor = ToolExecutor([act])
+        for n in range(3):
+            result = executor.execute(call("act", n=n))
+            told = f"{result.message} {result.failure.advice}"
+            if "not run" in told:
+                assert not any(words in told for words in CONTRADICTIONS), told
+        assert kind_of(result) == "attempts"
+
+
+@each_case("kind", ["budget", "deadline"])
+def test_a_run_that_is_over_invites_no_further_call(kind):
+    look = Desk(effect="read").executor.tools["read_file"]
+    assert after_running(look, kind, "it is over").message == "it is over. Nothing happened."
+    assert after_running(look, "timeout", "too slow").message.endswith("it may be called again.")
 
 
 def test_only_the_last_failed_arguments_are_remembered():

@@ -46,7 +46,7 @@ def test_a_message_is_at_most_two_kilobytes(run, text, make):
     if make is not ToolResult.error:  # an error result is the author's own text, cut where all output is
         assert len(result.message.encode()) <= LONGEST_BYTES
         assert "[cut]" in result.message
-        assert "Outcome unknown: check before repeating. This was attempt 1 of 1" in result.message
+        assert "Outcome unknown: check what happened. This was attempt 1 of 1" in result.message
     assert len(events[0].message.encode()) <= LONGEST_BYTES
 
 

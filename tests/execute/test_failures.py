@@ -122,13 +122,31 @@ def test_any_other_exception_is_wrapped(run, how, error):
     assert_untouched(executor)
 
 
-@both_ways
+@each_way
 @HOWS
-@each_case("error", [KeyboardInterrupt, SystemExit])
-def test_exits_are_raised_to_the_caller_and_roll_back(run, how, error):
-    executor = world(raising(error("bye"), **how))
-    with pytest.raises(error):
+def test_an_interrupt_is_raised_to_the_caller_and_rolls_back(run, how):
+    executor = world(raising(KeyboardInterrupt("bye"), **how))
+    with pytest.raises(KeyboardInterrupt):
         run(executor, call("act"))
+    assert_untouched(executor)
+
+
+@each_way
+@HOWS
+def test_an_exit_is_a_failed_result_and_rolls_back(run, how):
+    executor = world(raising(SystemExit(3), **how))
+    result = run(executor, call("act"))
+    assert (kind_of(result), type(result.failure.error)) == ("failed", SystemExit)
+    assert result.message.startswith("act failed: the handler called sys.exit(3).")
+    assert_untouched(executor)
+
+
+@HOWS
+def test_an_exit_of_a_call_that_was_approved_is_a_failed_result(how):
+    executor = world(raising(SystemExit(3), **how), policy=lambda _: "ask")
+    pending = executor.execute(call("act")).pending
+    assert kind_of(executor.resume(pending, True)) == "failed"
+    assert kind_of(asyncio.run(executor.aresume(pending, True))) == "failed"
     assert_untouched(executor)
 
 

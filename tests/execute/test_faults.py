@@ -5,7 +5,6 @@ import pytest
 from tests.cases import each_case
 from tests.execute.fault_tools import (
     ECHOES,
-    EXITS,
     FAULTY,
     HANGING,
     ISOLATIONS,
@@ -28,6 +27,8 @@ KINDS = {
     **dict.fromkeys(RETURNING, ("invalid_output",)),
     "cancelled": ("cancelled", "failed"),
     "error result": ("failed",),
+    "value without a class": ("failed", "invalid_output"),
+    "message without a text": ("failed", "invalid_output"),
     # only data of a certain size and depth comes out of a process
     **dict.fromkeys(("no data", "aliasing bomb", "cycle", "deep"), ("invalid_output", "failed")),
 }
@@ -91,21 +92,45 @@ def test_an_error_that_cannot_be_pickled_arrives_with_its_text(world):
 
 @each_case("way", WAYS)
 @each_case("isolation", ["inline", "thread", "async"])
-@each_case("fault", EXITS)
-def test_exits_and_interrupts_are_raised_to_the_caller_after_a_rollback(world, fault, isolation, way):
+def test_an_interrupt_is_raised_to_the_caller_after_a_rollback(world, isolation, way):
     state = world.state()
-    error = SystemExit if fault == "exit" else KeyboardInterrupt
-    with pytest.raises(error):
-        world.run(way, call(f"faulty_{isolation}", fault=fault))
+    with pytest.raises(KeyboardInterrupt):
+        world.run(way, call(f"faulty_{isolation}", fault="interrupt"))
     assert world.state() == state
     assert [(event.success, event.kind) for event in world.events] == [(False, "failed")]
 
 
-@each_case("way", WAYS)
-@each_case("fault", EXITS)
-def test_a_handler_that_exits_its_process_ends_that_process_only(world, fault, way):
+@each_case("way", TURNS)
+@each_case("isolation", ["inline", "thread", "async"])
+def test_the_siblings_of_a_handler_that_raises_an_interrupt_finish_first(world, isolation, way):
     state = world.state()
-    result = run_among_siblings(world, way, call("faulty_process", fault=fault))
+    faulty = call(f"faulty_{isolation}", fault="interrupt")
+    with pytest.raises(KeyboardInterrupt) as caught:
+        world.run(way, *siblings(1), faulty, *siblings(10))
+    results = caught.value.results
+    assert [result.value for result in results] == [1, 2, 3, 4, None, 10, 11, 12, 13]
+    assert (results[4].failure.kind, results[4].failure.outcome) == ("cancelled", "unknown")
+    assert [result.call.name for result in results][4] == faulty.name
+    assert len(world.events) == 9
+    assert world.state() == state
+
+
+@each_case("way", WAYS)
+@each_case("isolation", ISOLATIONS)
+def test_an_exit_is_a_failed_result_and_its_siblings_finish(world, isolation, way):
+    """Never abort evaluation."""
+    state = world.state()
+    result = run_among_siblings(world, way, call(f"faulty_{isolation}", fault="exit"))
+    assert result.failure.kind == "failed"
+    assert result.failure.outcome == "rolled_back"
+    assert result.message.startswith(f"faulty_{isolation} failed: the handler called sys.exit(3).")
+    assert world.state() == state
+
+
+@each_case("way", WAYS)
+def test_an_interrupt_raised_in_a_process_is_a_failure_of_that_process(world, way):
+    state = world.state()
+    result = run_among_siblings(world, way, call("faulty_process", fault="interrupt"))
     assert result.failure.kind == "failed"
     assert world.state() == state
 

@@ -246,6 +246,36 @@ def test_an_interrupt_cuts_off_every_call_of_a_turn(world, name):
     assert world.run("execute", call("step_by_step"))[0].value == 8  # nobody stands in the queue any more
 
 
+def test_an_interrupt_of_a_turn_has_the_results_of_the_calls_that_have_ended(world):
+    calls = [call("echo", n=7), call("interrupt_thread", host_pid=os.getpid()), call("wait_idempotent", n=1)]
+    with pytest.raises(KeyboardInterrupt) as caught:
+        world.executor.execute_all(calls)
+    first, *others = caught.value.results
+    assert [result.call for result in caught.value.results] == calls
+    assert first.value == 7 or first.failure.kind == "cancelled"  # the interrupt may come before its end
+    assert [(result.success, result.failure.kind) for result in others] == [(False, "cancelled")] * 2
+
+
+def test_a_cancellation_of_a_turn_has_the_results_of_the_calls_that_have_ended(world):
+    async def main():
+        calls = [call("echo", n=7), call("wait_async"), call("step_by_step")]
+        task = asyncio.ensure_future(world.executor.aexecute_all(calls))
+        while not (latch.reached.is_set() and world.events):  # noqa: ASYNC110 -- the handlers tell
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await task
+        return caught.value.results
+
+    state = world.state()
+    results = asyncio.run(main())
+    assert world.state() == state
+    assert [result.value for result in results] == [7, None, None]
+    assert [result.failure and result.failure.kind for result in results] == [None, "cancelled", "cancelled"]
+    # the last one waited for its turn
+    assert [result.failure.outcome for result in results[1:]] == ["unknown", "nothing_happened"]
+
+
 def test_an_interrupt_leaves_no_process_running(world):
     with pytest.raises(KeyboardInterrupt):
         world.executor.execute(call("interrupt_process", host_pid=os.getpid()))

@@ -85,7 +85,7 @@ def test_a_key_with_an_unknown_outcome_is_kept(small_memory):
     results = [executor.execute(call("pay", idempotency_key=key)) for key in ("a", "b", "c")]
     assert [kind_of(result) for result in results] == ["failed"] * 3
     assert ["RuntimeError. Outcome unknown: check" in result.message for result in results] == [True] * 3
-    assert [result.failure.error is None for result in results] == [True, True, False]
+    assert [result.failure.cause is None for result in results] == [True, True, False]
     assert len(ran) == 3
 
 

@@ -210,7 +210,7 @@ def test_what_runs_is_stopped_at_the_deadline(run, is_async):
     assert kind_of(result) == "deadline"
     assert "the deadline passed while slow ran" in result.message
     assert "could not be stopped" not in result.message
-    assert "Outcome unknown: check before repeating." in result.message
+    assert "Outcome unknown: check what happened." in result.message
 
 
 @both_ways

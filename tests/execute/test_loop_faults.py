@@ -50,6 +50,12 @@ def test_a_handler_that_stops_the_loop_of_sync_callers_harms_nobody(world, way):
     assert "ValueError: stopped" in result.message
 
 
+@each_case("way", SYNC)
+def test_an_exit_in_a_task_of_a_handler_does_not_end_the_loop_of_sync_callers(world, way):
+    result = run_among_siblings(world, way, "exit_in_a_task")
+    assert result.message.startswith("exit_in_a_task failed: the handler called sys.exit(3).")
+
+
 def test_a_handler_that_stops_the_loop_of_its_async_caller_leaves_state_as_before(world):
     state = world.state()
     with pytest.raises(RuntimeError, match="stopped before Future completed"):

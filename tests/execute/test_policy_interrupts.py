@@ -138,16 +138,15 @@ def test_a_policy_gets_no_result_of_a_call_that_did_not_begin():
 
 
 @each_case("isolation", [None, "inline"])
-@each_case("end", [KeyboardInterrupt, SystemExit])
 @both_ways
-def test_a_policy_gets_a_cancelled_result_after_an_exit(run, end, isolation):
+def test_a_policy_gets_a_cancelled_result_after_an_interrupt(run, isolation):
     @tool(isolation=isolation)
     def leave() -> str:
         """Leave."""
-        raise end
+        raise KeyboardInterrupt
 
     rule = Rule()
-    with pytest.raises(end):
+    with pytest.raises(KeyboardInterrupt):
         run(governed(leave, by=[rule]), call("leave"))
     assert [kind_of(result) for _, _, result, _ in rule.told] == ["cancelled"]
 
@@ -187,17 +186,29 @@ def test_a_policy_gets_an_interrupt_once_even_after_a_retry():
     assert len(tries) == 2
 
 
-def test_a_policy_that_fails_on_an_exit_does_not_stop_the_exit(caplog):
+@both_ways
+def test_a_policy_gets_a_failed_result_after_an_exit(run):
     @tool
     def leave() -> str:
         """Leave."""
         raise SystemExit(3)
 
+    rule = Rule()
+    assert kind_of(run(governed(leave, by=[rule]), call("leave"))) == "failed"
+    assert [kind_of(result) for _, _, result, _ in rule.told] == ["failed"]
+
+
+def test_a_policy_that_fails_on_an_interrupt_does_not_stop_it(caplog):
+    @tool
+    def leave() -> str:
+        """Leave."""
+        raise KeyboardInterrupt("3")
+
     class Broken(Rule):
         def on_result(self, *_, **__):
             raise ValueError("no")
 
-    with pytest.raises(SystemExit, match="3"):
+    with pytest.raises(KeyboardInterrupt, match="3"):
         governed(leave, by=[Broken()]).execute(call("leave"))
     assert "the policy rule failed on the result of leave" in caplog.text
 

@@ -184,6 +184,20 @@ def test_an_error_may_say_how_long_to_wait():
 
 
 @both_ways
+def test_an_error_whose_attributes_raise_is_not_repeated_and_breaks_nothing(run, caplog):
+    class HostileError(ConnectionError):
+        @property
+        def retry_after(self):
+            raise ValueError("no time")
+
+    flaky, ran = flaky_tool(1, HostileError("no line"))
+    result = run(ToolExecutor([flaky], retry=RetryPolicy(backoff_s=0)), call("flaky"))
+    assert (kind_of(result), ran) == ("failed", [1])
+    assert "retry_on or retry_after failed on 'HostileError'" in caplog.text
+    caplog.clear()
+
+
+@both_ways
 def test_an_error_that_asks_for_longer_than_the_policy_waits_is_not_repeated(run):
     error = ConnectionError("slow down")
     error.retry_after = 3600

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import os
 import random
 import threading
@@ -132,6 +133,12 @@ def used_bytes():
     for _ in range(3):
         gc.collect()
     return tracemalloc.get_traced_memory()[0]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_logged(caplog):
+    """A test keeps every record, and a record keeps the exception with all frames of its traceback."""
+    caplog.set_level(logging.CRITICAL, logger="toolhaft")
 
 
 @pytest.fixture

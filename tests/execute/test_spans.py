@@ -1,6 +1,7 @@
 """Spans and metrics in the words of OpenTelemetry's GenAI conventions."""
 
 import contextlib
+from typing import Annotated
 
 import pytest
 from opentelemetry import trace as trace_api
@@ -9,8 +10,8 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind, StatusCode
 
 from tests.execute.telemetry_kit import add, begin, fail, give_back_an_error, hang, log_in, run
-from toolhaft import ToolCall, ToolExecutor, ToolInvoked, ToolResult, tool
-from toolhaft.errors import PromptEvaluationError
+from toolhaft import Secret, ToolCall, ToolExecutor, ToolInvoked, ToolResult, tool
+from toolhaft.errors import PromptEvaluationError, ToolExecutionError
 from toolhaft.execute.active_call import ActiveCall
 from toolhaft.execute.spans import CAPTURE, Telemetry
 
@@ -66,11 +67,67 @@ def test_a_call_without_an_id_has_none_on_its_span(collected):
 def test_a_failure_is_an_error_with_its_type(collected, name, arguments, told):
     assert not run([add, fail, give_back_an_error, hang], name, arguments).success
     span = collected.span
-    assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, None)
+    why = "ZeroDivisionError: by nothing" if name == "fail" else None
+    assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, why)
     keys = ("error.type", "toolhaft.failure.kind", "toolhaft.outcome")
     assert tuple(span.attributes[key] for key in keys) == told
     (point,) = collected.points
     assert point.attributes["error.type"] == told[0]
+
+
+def test_an_unexpected_exception_is_recorded_with_its_traceback(collected):
+    run([fail], "fail")
+    (event,) = collected.span.events
+    assert event.name == "exception"
+    assert event.attributes["exception.type"] == "ZeroDivisionError"
+    assert event.attributes["exception.message"] == "by nothing"
+    assert "in fail\n" in event.attributes["exception.stacktrace"]
+    assert event.attributes["exception.stacktrace"].endswith("ZeroDivisionError: by nothing\n")
+
+
+def test_what_a_handler_tells_the_model_is_not_recorded_as_an_exception(collected):
+    @tool(isolation="inline")
+    def refuse() -> str:
+        """Refuse."""
+        raise ToolExecutionError("no such city")
+
+    run([refuse], "refuse")
+    run([give_back_an_error], "give_back_an_error")
+    assert [span.events for span in collected.spans] == [(), ()]
+    assert [span.status.description for span in collected.spans] == [None, None]
+
+
+def test_a_recorded_exception_has_no_secret(collected):
+    class OwnError(Exception):
+        pass
+
+    @tool(isolation="inline")
+    def login(token: Annotated[str, Secret]) -> str:
+        """Log in."""
+        raise OwnError(f"cannot use {token}") from KeyError(token)
+
+    ToolExecutor([login]).execute(ToolCall(name="login", arguments={"token": "hunter22-swordfish"}))
+    (event,) = collected.span.events
+    assert event.attributes["exception.type"] == "toolhaft.errors.ToolExecutionError"
+    assert event.attributes["exception.message"] == "login failed: OwnError: cannot use ***"
+    assert "OwnError: cannot use ***" in event.attributes["exception.stacktrace"]
+    assert "hunter22" not in collected.span.to_json()
+
+
+def test_an_exception_that_cannot_be_described_is_recorded_all_the_same(collected):
+    class Speechless(BaseException):
+        def __str__(self):
+            raise SystemExit(3)
+
+    @tool(isolation="inline")
+    def act() -> str:
+        """Fail."""
+        raise Speechless
+
+    assert run([act], "act").failure.kind == "failed"
+    (event,) = collected.span.events
+    assert event.attributes["exception.message"] == ""
+    assert event.attributes["exception.type"].endswith("Speechless")
 
 
 def test_an_exception_of_a_module_is_named_with_it(collected):

@@ -154,6 +154,7 @@ def let_go():
 
 FAILURES = {
     "exception": (raises(ValueError("no")), {}, {}, "failed"),
+    "exit": (raises(SystemExit("no")), {}, {}, "failed"),
     "base exception": (raises(type("Own", (BaseException,), {})("no")), {}, {}, "failed"),
     "generator exit": (raises(GeneratorExit()), {}, {}, "failed"),
     "stop iteration": (raises(StopIteration("no")), {}, {}, "failed"),
@@ -198,7 +199,7 @@ def test_every_failure_path_discards(run, is_async, name):
 
 
 @both_ways
-@each_case("error", [KeyboardInterrupt, SystemExit, PromptEvaluationError])
+@each_case("error", [KeyboardInterrupt, PromptEvaluationError])
 def test_exceptions_raised_to_the_caller_discard(run, error):
     executor = world(failing_tool(raises(error("no"))))
     with pytest.raises(error):

@@ -3,6 +3,7 @@
 Knows the page; how a call is dispatched, rolled back and planned is tested where it is built.
 """
 
+import asyncio
 import json
 from dataclasses import dataclass, field
 from typing import Annotated, TypedDict
@@ -14,14 +15,23 @@ from tests.cases import each_case
 from toolhaft import (
     InvalidArguments,
     Tool,
+    ToolCall,
     ToolContext,
     ToolExample,
+    ToolExecutor,
     ToolRegistry,
     ToolResult,
     ValidArguments,
+    tool,
 )
 from toolhaft import errors as toolhaft_errors
-from toolhaft.errors import DefinitionError, ToolhaftError
+from toolhaft.errors import (
+    DeadlineExceededError,
+    DefinitionError,
+    PromptEvaluationError,
+    ToolhaftError,
+    VisibilityExpansionRequired,
+)
 
 
 @dataclass
@@ -368,3 +378,59 @@ def test_seed_003_a_failed_result_needs_no_more_than_its_flag():
     """Seed 003, *Exception Handling*: `ToolResult(success=False)`."""
     result = ToolResult(success=False)
     assert (result.success, result.value, result.render()) == (False, None, "")
+
+
+@each_case("isolation", ["inline", "thread", "loop"])
+@each_case(
+    "error", [SystemExit(3), GeneratorExit(), asyncio.CancelledError(), BaseException("odd")], ids=repr
+)
+def test_seed_003_nothing_that_a_handler_raises_aborts_the_evaluation(error, isolation):
+    """Seed 003, *Principles*: never abort evaluation; *Exception Handling*: Other."""
+
+    def leave() -> str:
+        raise error
+
+    async def leave_later() -> str:
+        await asyncio.sleep(0)
+        raise error
+
+    @tool
+    def stay() -> str:
+        """Stay."""
+        return "here"
+
+    left = (
+        tool(leave_later, name="leave", description="Leave.")
+        if isolation == "loop"
+        else tool(leave, description="Leave.", isolation=isolation)
+    )
+    calls = [ToolCall(name=name) for name in ("stay", "leave", "stay")]
+    executor = ToolExecutor([left, stay])
+    for results in (executor.execute_all(calls), asyncio.run(executor.aexecute_all(calls))):
+        assert [result.value for result in results] == ["here", None, "here"]
+        assert results[1].success is False
+        assert results[1].failure.error is error
+
+
+@each_case(
+    "error",
+    [VisibilityExpansionRequired("more"), PromptEvaluationError("no"), DeadlineExceededError("late")],
+    ids=repr,
+)
+def test_seed_003_exceptions_that_are_raised_again_have_the_results_of_the_siblings(error):
+    """Seed 003, *Exception Handling*: Re-raise, and Convert."""
+
+    @tool
+    def leave() -> str:
+        """Leave."""
+        raise error
+
+    @tool
+    def stay() -> str:
+        """Stay."""
+        return "here"
+
+    converted = PromptEvaluationError if isinstance(error, DeadlineExceededError) else type(error)
+    with pytest.raises(converted) as caught:
+        ToolExecutor([leave, stay]).execute_all([ToolCall(name=name) for name in ("stay", "leave", "stay")])
+    assert [result.value for result in caught.value.results] == ["here", None, "here"]

@@ -7,13 +7,16 @@ and timed is tested where it is built.
 import asyncio
 import copy
 import json
+import threading
 
 import pytest
 
 from tests.cases import each_case
 from toolhaft import (
     InvalidArguments,
+    ToolCall,
     ToolConfig,
+    ToolExecutor,
     ToolRegistry,
     ValidArguments,
     create_tool,
@@ -295,6 +298,48 @@ def test_seed_004_example_retry_flow_as_far_as_the_handler():
         "content": "{}",
         "size": 2,
     }
+
+
+def test_seed_004_error_types_are_returned_with_the_failure():
+    """Seed 004, *Error Types* (`deriving (Show, Eq)`), where the executor decides as well as the handler."""
+
+    def execute(input: dict) -> dict:
+        if input["city"] == "Atlantis":
+            raise ToolExecutionError("no such city")
+        over.wait(30)
+        return {"temperature": 1}
+
+    over = threading.Event()
+
+    made = create_tool(
+        ToolConfig(
+            name="get_weather",
+            description="Get it.",
+            input_schema=BARE_INPUT,
+            execute=execute,
+        )
+    )
+    atlantis, oslo, invalid = ({"city": "Atlantis"}, {"city": "Oslo"}, {"city": 5})
+    for arguments, allow, kind, error in (
+        (atlantis, None, "failed", ToolExecutionError),
+        (oslo, None, "timeout", ToolTimeoutError),
+        (invalid, None, "invalid_arguments", ToolValidationError),
+        (oslo, [], "not_allowed", ToolAuthorizationError),
+    ):
+        results = [
+            ToolExecutor([made.replace(timeout_s=0.1 if kind == "timeout" else 10)], allow=allow).execute(
+                ToolCall(name="get_weather", arguments=arguments)
+            )
+            for _ in range(2)
+        ]
+        assert [(result.failure.kind, type(result.failure.error)) for result in results] == [
+            (kind, error)
+        ] * 2
+        assert results[0].failure.error == results[1].failure.error
+        with pytest.raises(error) as caught:
+            results[0].unwrap()
+        assert caught.value == results[1].failure.error
+    over.set()
 
 
 BARE_INPUT = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -8,6 +8,7 @@ import os
 import threading
 import types
 from collections.abc import Callable, Coroutine, Generator
+from contextlib import suppress
 from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -259,7 +260,10 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     _LOCAL.loop = loop
     asyncio.set_event_loop(loop)
     while getattr(_LOCAL, "loop", None) is not None:  # a handler may stop its loop
-        loop.run_forever()
+        with suppress(
+            KeyboardInterrupt, SystemExit
+        ):  # of a task that a handler started, and which has it too
+            loop.run_forever()
     jobs = [task for task in asyncio.all_tasks(loop) if _is_job(task)]
     if jobs:  # they did not block the loop; each has a time limit
         loop.run_until_complete(asyncio.wait(jobs))

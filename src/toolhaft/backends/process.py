@@ -15,6 +15,7 @@ from typing import Final, Literal, cast
 
 from toolhaft.backends import process_handler
 from toolhaft.backends.process_channel import PROTOCOL, RAISED, RESULT, describe_error
+from toolhaft.backends.process_errors import WorkerError
 from toolhaft.backends.process_types import data_types, find_type, handler_types
 from toolhaft.backends.process_worker import JobMessage
 from toolhaft.backends.worker_handle import ServeOperation, WorkerDiedError, WorkerHandle, WorkerTimeoutError
@@ -212,7 +213,7 @@ class ProcessPool:
                 self._kill(worker, job, "killed")
                 raise _killed(job) from None
             job.ending = "died"
-            raise ToolExecutionError(f"the process died: {_death(error.exit_code)}") from None
+            raise WorkerError(f"the process died: {_death(error.exit_code)}") from None
         except BaseException:  # from `serve`, or an interrupt: nobody waits for the handler any more
             self._kill(worker, job, "killed")
             raise

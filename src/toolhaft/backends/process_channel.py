@@ -149,6 +149,8 @@ class Channel:
 def describe_error(error: BaseException) -> str:
     """The type and message of an error, even if its `__str__` raises."""
     try:
+        if issubclass(type(error), SystemExit):
+            return describe_exit(error)
         text = str(error)
     except BaseException:  # noqa: BLE001 -- the error of a handler may raise anything here
         text = "its message cannot be read"
@@ -156,10 +158,16 @@ def describe_error(error: BaseException) -> str:
     return f"{name}: {text}"[:_MAX_MESSAGE] if text else name
 
 
+def describe_exit(error: BaseException) -> str:
+    """What a handler that raised this SystemExit has done."""
+    return f"the handler called sys.exit({getattr(error, 'code', None)!r:.80})"
+
+
 def format_trace(error: BaseException) -> str:
-    """The end of the trace of an error; empty if it cannot be written."""
+    """The beginning of the trace of an error; empty if it cannot be written."""
     try:
-        return "".join(traceback.format_exception(error))[-_MAX_TRACE:]
+        # cut at the end: the host recognises a secret by its beginning
+        return "".join(traceback.format_exception(error))[:_MAX_TRACE]
     except BaseException:  # noqa: BLE001 -- out of memory, or a message that raises: the error matters more
         return ""
 

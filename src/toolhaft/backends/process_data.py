@@ -112,15 +112,14 @@ def decode(payload: bytes | bytearray, find: TypeFinder) -> object:
 
 def encode_error(error: BaseException, *, with_trace: bool = False) -> bytes:
     """An exception for the host, with its trace as text."""
-    described = error if isinstance(error, Exception) else ToolExecutionError(describe_error(error))
     try:
-        return encode([error_parts(described, _is_data), format_trace(error) if with_trace else ""])
+        return encode([error_parts(error, _is_data), format_trace(error) if with_trace else ""])
     except DataError:  # its arguments are too large
         return encode([["", describe_error(error), cast("object", []), cast("object", {})], ""])
 
 
 def decode_error(payload: bytes | bytearray, find: TypeFinder) -> Exception:
-    """The exception that a worker sent; a ToolExecutionError if it is not of a listed class, or not valid."""
+    """The exception that a worker sent; a WorkerError if it is not of a listed class."""
     try:
         parts, trace = cast("list[Any]", decode(payload, find))
         error = error_of(parts)

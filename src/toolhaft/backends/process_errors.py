@@ -8,7 +8,12 @@ from typing import Any, Final, cast
 
 from toolhaft import errors
 from toolhaft.backends.process_channel import describe_error
-from toolhaft.errors import ToolExecutionError, ToolhaftError
+from toolhaft.errors import ToolError, ToolExecutionError, ToolhaftError
+
+
+class WorkerError(ToolExecutionError):
+    """A handler in a worker process raised an exception that has no listed class, or its process died."""
+
 
 IsData = Callable[[object], bool]
 """True for what can be sent."""
@@ -45,20 +50,22 @@ def error_parts(error: BaseException, is_data: IsData) -> list[object]:
             if made is not None and _text(made) == own_text:
                 state = {name: value for name, value in vars(error).items() if is_data(value)}
                 return [kind.__name__, text, args, state]
+    if issubclass(type(error), ToolError):
+        return [ToolExecutionError.__name__, text, [_text(error) or text], {}]
     return ["", text, [], {}]
 
 
 def error_of(parts: list[object]) -> Exception:
-    """The exception for these parts; a ToolExecutionError if its class is not in the list."""
+    """The exception for these parts; a WorkerError if its class is not in the list."""
     name, text, args, state = cast("list[Any]", parts)
     made = _made(name, args, state)
-    return ToolExecutionError(str(text)) if made is None else made
+    return WorkerError(str(text)) if made is None else made
 
 
 def _text(error: BaseException) -> str | None:
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 -- its own __str__ failed
+    except BaseException:  # noqa: BLE001 -- its own __str__ failed
         return None
 
 

@@ -249,7 +249,7 @@ _RESULT_FLAGS: Final = ("success", "exclude_value_from_context", "final", "untru
 
 
 def _result_data(result: ToolResult[object]) -> dict[str, object]:
-    error = None if result.failure is None else result.failure.error
+    error = None if result.failure is None else result.failure.cause
     names = ("message", "value", "content", *_RESULT_FLAGS)
     return {"error": error, **{name: cast("object", getattr(result, name)) for name in names}}
 
@@ -260,7 +260,7 @@ def _result(data: Mapping[str, Any]) -> object:
     error = cast("object", data["error"])
     if not isinstance(data["message"], str):
         raise TypeError("the message is not a text")
-    failure = Failure(kind="failed", error=error) if isinstance(error, BaseException) else None
+    failure = Failure(kind="failed", cause=error) if isinstance(error, BaseException) else None
     flags: dict[str, Any] = {name: data[name] is True for name in _RESULT_FLAGS}
     return ToolResult(
         message=data["message"], value=data["value"], failure=failure, content=tuple(data["content"]), **flags

@@ -171,10 +171,8 @@ class Worker:
             value = _call(handler, message, connection)
             outcome = _pack(value, f"a value of type {type(value).__module__}.{type(value).__qualname__}")
             kind = RESULT
-        except SystemExit as error:
-            outcome = encode_error(ToolExecutionError(f"the handler called exit({error.code!r})"))
         except BaseException as error:  # noqa: BLE001 -- the host handles it
-            is_usable = not isinstance(error, MemoryError)
+            is_usable = not issubclass(type(error), MemoryError)  # its `__class__` may raise
             outcome = encode_error(error, with_trace=True)
         if os.getpid() != self._pid:
             os._exit(0)  # the handler forked and the child returned; only the parent may send the outcome

@@ -328,4 +328,4 @@ def _forwarded_result(result: ToolResult[Any]) -> ToolResult[object]:
     error = _ERRORS.get(failure.kind, ToolExecutionError)(message)
     error.untrusted = result.untrusted
     error.nothing_happened = failure.outcome == "nothing_happened"
-    raise error from failure.error
+    raise error from failure.cause

@@ -47,7 +47,7 @@ def print_result(
 
 def print_invalid(shell: Shell, tool: AnyTool, verdict: InvalidArguments, *, as_json: bool) -> Exit:
     """Print every problem of invalid arguments."""
-    failure = Failure(kind="invalid_arguments", problems=verdict.problems)
+    failure = Failure(kind="invalid_arguments", problems=verdict.problems, message=verdict.message)
     result = ToolResult[object](success=False, message=verdict.message, failure=failure)
     return print_result(shell, tool, result, duration_s=0.0, as_json=as_json)
 
@@ -62,7 +62,7 @@ def print_preview(
         if mask is not None:
             preview = _masked_preview(tool, cast("JSONObject", mask(arguments)))
     except ToolValidationError as error:  # found only once the values are in the request
-        failure = Failure(kind="invalid_arguments", error=error)
+        failure = Failure(kind="invalid_arguments", cause=error)
         result = ToolResult[object](success=False, message=str(error), failure=failure)
         return print_result(shell, tool, result, duration_s=0.0, as_json=as_json)
     secrets = None if mask is None else SecretTexts(mask, [arguments])
@@ -103,7 +103,7 @@ def exit_code(failure: Failure | None) -> Exit:
 
 def error_chain(failure: Failure) -> Iterator[BaseException]:
     """The error of a failure, and its causes."""
-    error = failure.error
+    error = failure.cause
     for _ in range(_MAX_CAUSES):
         if error is None:
             return

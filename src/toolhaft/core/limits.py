@@ -186,7 +186,7 @@ class RetryPolicy:
         """True if this error should be retried."""
         retry_on = self.retry_on
         if isinstance(retry_on, type | tuple):
-            return isinstance(error, retry_on)
+            return issubclass(type(error), retry_on)  # by its real class, whatever its `__class__` is
         return retry_on(error)
 
     def wait_s(self, tried: int, error: BaseException | None = None) -> float:

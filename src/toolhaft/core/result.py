@@ -5,12 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from reprlib import Repr
-from typing import Generic, Literal, NamedTuple, TypeVar, cast
+from typing import Final, Generic, Literal, NamedTuple, TypeVar, cast
 
 from toolhaft import schema
 from toolhaft.core.call import ToolCall
+from toolhaft.errors import (
+    ApprovalRequiredError,
+    AttemptsExceededError,
+    BudgetExceededError,
+    CircuitOpenError,
+    DeadlineExceededError,
+    RateExceededError,
+    ToolAuthorizationError,
+    ToolExecutionError,
+    ToolhaftError,
+    ToolTimeoutError,
+    ToolValidationError,
+    UnknownToolError,
+)
 
 ResultT = TypeVar("ResultT")
 
@@ -33,6 +47,23 @@ FailureKind = Literal[
     "unknown_tool",
 ]
 
+ERRORS_BY_KIND: Final[dict[FailureKind, type[ToolhaftError]]] = {
+    "attempts": AttemptsExceededError,
+    "budget": BudgetExceededError,
+    "cancelled": ToolExecutionError,
+    "circuit_open": CircuitOpenError,
+    "deadline": DeadlineExceededError,
+    "failed": ToolExecutionError,
+    "invalid_arguments": ToolValidationError,
+    "invalid_output": ToolValidationError,
+    "needs_approval": ApprovalRequiredError,
+    "not_allowed": ToolAuthorizationError,
+    "rate": RateExceededError,
+    "timeout": ToolTimeoutError,
+    "unknown_tool": UnknownToolError,
+}
+"""The class of the error that `ToolResult.unwrap` raises."""
+
 Outcome = Literal["done", "nothing_happened", "rolled_back", "safe_to_repeat", "unknown"]
 """What a call has changed; `unknown` means that somebody must check before repeating it."""
 
@@ -46,9 +77,20 @@ class Failure:
     """Each problem with the arguments, if they were not valid."""
     advice: str = ""
     """What to do next; part of the message that the model reads."""
-    error: BaseException | None = None
-    """The handler's exception, for the program only; None if the tool takes secrets, which it may contain."""
+    cause: BaseException | None = None
+    """The handler's exception, for the program only; None if there is none.
+
+    If the tool takes secrets, which it may contain: the nearest built-in exception or error of Toolhaft,
+    with secrets masked in its text.
+    """
     outcome: Outcome = "nothing_happened"
+    message: str = field(default="", compare=False, repr=False)
+    """What happened, without the advice: the text of the error if there is no cause."""
+
+    @property
+    def error(self) -> BaseException:
+        """The cause, or the error of this kind of failure; errors of Toolhaft compare by value."""
+        return ERRORS_BY_KIND[self.kind](self.message) if self.cause is None else self.cause
 
 
 class Feedback(NamedTuple):
@@ -189,6 +231,24 @@ class ToolResult(Generic[ResultT]):
         """A failure with a message for the model, and perhaps a value."""
         return ToolResult(message=message, value=value, success=False)
 
+    def unwrap(self) -> ResultT:
+        """The value of a success.
+
+        Raises:
+            ToolhaftError: for a failure, of the class for its kind: ToolExecutionError for `failed`,
+                ToolValidationError for `invalid_arguments`, and so on. An error of this class that the
+                handler raised is raised again; any other exception of the handler is the `__cause__`.
+        """
+        if self.success:
+            return cast("ResultT", self.value)
+        failure = self.failure or Failure(kind="failed", message=self.message)
+        error, kind = failure.error, ERRORS_BY_KIND[failure.kind]
+        if not issubclass(type(error), kind):
+            raise kind(failure.message or self.message) from error
+        if isinstance(error, ApprovalRequiredError):
+            error.pending = self.pending
+        raise error
+
     def render(self) -> str:
         """The text for the model: the message, then the value unless it is excluded or absent.
 
@@ -243,8 +303,12 @@ class ToolResult(Generic[ResultT]):
 
     def __repr__(self) -> str:
         # bounded: debuggers and asyncio call it too, whatever the size of the value
-        value, message = _SHORT.repr(self.value), _SHORT.repr(self.message)
-        return f"ToolResult(message={message}, value={value}, success={self.success!r})"
+        shown = f"message={_short(self.message)}, value={_short(self.value)}, success={self.success!r}"
+        failure = self.failure
+        if failure is not None:
+            tool = "" if self.call is None else f", tool={_short(self.call.name)}"
+            shown += f", kind={failure.kind!r}{tool}, error={_short(failure.error)}"
+        return f"ToolResult({shown})"
 
     def _repr_html_(self) -> str:
         """The result in a notebook."""
@@ -276,6 +340,15 @@ def failed_result(message: str, failure: Failure | Callable[[], Failure]) -> Too
 
 
 _new = cast("Callable[[object], ToolResult[object]]", object.__new__)
+
+
+def _short(thing: object) -> str:
+    try:
+        return _SHORT.repr(thing)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 -- a user's class can do anything
+        return f"<{type(thing).__name__}>"
 
 
 def _render_value(value: object, *, bare: bool) -> str:

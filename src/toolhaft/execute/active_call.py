@@ -22,7 +22,7 @@ from toolhaft.core.masking import ArgumentMask, SecretTexts, mask_text
 from toolhaft.core.principal import Principal
 from toolhaft.errors import CallEndedError
 from toolhaft.execute.approval import PendingApproval
-from toolhaft.execute.attempts import Attempts
+from toolhaft.execute.attempts import Attempts, EarlierFailures
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.throttling import FairSemaphore, Ticket
 from toolhaft.execute.waiting import Waiter
@@ -94,6 +94,8 @@ class ActiveCall:
     report: Report = Report()
     ticket: Ticket | None = None
     """Its place in the queue of its scope, if it joined before it began."""
+    earlier: EarlierFailures | None = None
+    """The failures of its tool when it began, None if there were none."""
     trial: float = 0.0
     """Not 0 for a trial call, which tests whether the circuit of its tool can be closed."""
     context: ToolContext | None = None
@@ -104,6 +106,10 @@ class ActiveCall:
     ended_at: float = 0.0
     """When the handler returned on another thread; the waiting caller may notice much later."""
     is_over: bool = False
+    has_raised: bool = False
+    """True if its handler raised an exception, or what it wrote could not be committed."""
+    masked_trace: str = ""
+    """The traceback of an unexpected exception, if the tool takes secrets."""
     irreversible_calls: Sequence[str] = ()
     """The tools that calls of its handler have run, and whose effects no rollback can undo."""
     extras: Mapping[str, object] = MappingProxyType({})
@@ -128,7 +134,9 @@ class ActiveCall:
     def fresh_copy(self) -> ActiveCall:
         """A copy for another try; a handler that still works on the last try cannot use it."""
         new = type(self)(self.call)
-        vars(new).update(vars(self), is_over=False, ended_at=0.0, context=None, inner_scope=None)
+        vars(new).update(
+            vars(self), is_over=False, has_raised=False, ended_at=0.0, context=None, inner_scope=None
+        )
         return new
 
     def parents_irreversible_calls(self) -> Iterator[list[str]]:

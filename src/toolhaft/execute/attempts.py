@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from threading import Lock
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import Failure, FailureKind, failed_result
-from toolhaft.execute.failures import clip, refused
+from toolhaft.execute.failures import clip, refused, without_repeat
 from toolhaft.schema.problems import InvalidArguments
 
 _COUNTED: Final[frozenset[FailureKind]] = frozenset(
@@ -44,6 +44,10 @@ class _Streak:
     count: int = 0
     arguments: object = None
     final_arguments: Sequence[object] = ()
+
+
+EarlierFailures: TypeAlias = tuple[_Streak | None, int]
+"""The failures of a tool when a call began, and their number: calls that began together are one attempt."""
 
 
 @dataclass(slots=True)
@@ -137,13 +141,20 @@ class Attempts:
             self._streaks.clear()
             self.circuits.failing.discard(self)
 
-    def admit(self, tool: AnyTool) -> AnyResult | float:
-        """The refusal if this tool may not run; else the answer of `Circuits.admit`."""
-        streak = self._streaks.get(tool.name)
-        if streak is not None and streak.count >= tool.max_attempts:
+    def earlier_failures(self, name: str, known: EarlierFailures | None = None) -> EarlierFailures:
+        """The failures of a tool when a call began: now, or the known ones if no tool has succeeded since."""
+        streak = self._streaks.get(name)
+        if known is None:
+            return streak, 0 if streak is None else streak.count
+        return known if known[0] is streak else (streak, 0)
+
+    def admit(self, tool: AnyTool, count: int) -> AnyResult | float:
+        """The refusal if this tool may not run after so many failures; else that of `Circuits.admit`."""
+        if count >= tool.max_attempts:
             return refused(
                 "attempts",
-                f"{tool.name} failed {streak.count} times in a row and is not run again.",
+                f"{tool.name} failed {count} times in a row and is not run again "
+                "until another tool succeeds.",
                 advice="Use another tool, or tell the user what is missing.",
             )
         return self.circuits.admit(tool.name)
@@ -152,11 +163,6 @@ class Attempts:
         """True if this tool has failed with these final arguments since the last success."""
         streak = self._streaks.get(name)
         return streak is not None and arguments in streak.final_arguments
-
-    def attempt_of(self, name: str) -> int:
-        """The number of the next attempt."""
-        streak = self._streaks.get(name)
-        return 1 if streak is None else streak.count + 1
 
     def last_arguments(self, name: str) -> object:
         """The arguments of the last failed attempt as the model wrote them, None if there was none."""
@@ -170,36 +176,51 @@ class Attempts:
             self.circuits.failing.discard(self)
         self.circuits.succeeded(name)
 
-    def failed(self, tool: AnyTool, arguments: object, final: object, result: AnyResult) -> AnyResult:
+    def failed(
+        self,
+        tool: AnyTool,
+        arguments: object,
+        final: object,
+        result: AnyResult,
+        earlier: EarlierFailures | None = None,
+    ) -> AnyResult:
         """Count a failure and add the number of the attempt to its advice.
 
-        `final` are the checked arguments, None if they were not valid.
+        `final` are the checked arguments, None if they were not valid; `earlier` are the failures when the
+        call began.
         """
         failure = result.failure
         if failure is None or failure.kind not in _COUNTED:
             return result
-        count = self._count_failure(tool, arguments, final)
+        count = self._count_failure(tool, arguments, final, earlier)
         if failure.kind in _BREAKS_CIRCUIT:
             self.circuits.failed(tool.name)
         return _with_attempt(tool, count, result)
 
-    def refused(self, tool: AnyTool, arguments: object, invalid: InvalidArguments) -> AnyResult:
+    def refused(
+        self, tool: AnyTool, arguments: object, invalid: InvalidArguments, earlier: EarlierFailures | None
+    ) -> AnyResult:
         """Count arguments that are not valid; the same result as of `failed`, made at once."""
-        count = self._count_failure(tool, arguments, None)
+        count = self._count_failure(tool, arguments, None, earlier)
 
         def failure() -> Failure:
             note = _attempt_note(tool, count)
-            return Failure(kind="invalid_arguments", problems=invalid.problems, advice=note)
+            return Failure(kind="invalid_arguments", problems=invalid.problems, advice=note, message=message)
 
-        return failed_result(clip(invalid.message), failure)
+        message = clip(invalid.message)
+        return failed_result(message, failure)
 
-    def _count_failure(self, tool: AnyTool, arguments: object, final: object) -> int:
+    def _count_failure(
+        self, tool: AnyTool, arguments: object, final: object, earlier: EarlierFailures | None
+    ) -> int:
         with self._lock:
             self.circuits.failing.add(self)
             streak = self._streaks.get(tool.name)
             if streak is None:
                 streak = self._streaks[tool.name] = _Streak()
-            streak.count += 1
+            before = 0 if earlier is None or earlier[0] is not streak else earlier[1]
+            if streak.count <= before:  # else another call of the same attempt has failed already
+                streak.count = before + 1
             streak.arguments = arguments
             if not tool.retryable and final is not None:
                 streak.final_arguments = [*streak.final_arguments[-tool.max_attempts :], final]
@@ -221,7 +242,10 @@ def _attempt_note(tool: AnyTool, count: int) -> str:
 def _with_attempt(tool: AnyTool, count: int, result: AnyResult) -> AnyResult:
     failure = cast("Failure", result.failure)
     note = _attempt_note(tool, count)
-    advice = f"{failure.advice} {note}" if failure.advice else note
-    ends_with_advice = failure.advice and result.message.endswith(failure.advice)
-    message = f"{result.message} {note}" if ends_with_advice else result.message
+    may_repeat = tool.retryable and count < tool.max_attempts
+    what_happened = failure.advice if may_repeat else without_repeat(failure.advice)
+    advice = f"{what_happened} {note}" if what_happened else note
+    message = result.message
+    if failure.advice and message.endswith(failure.advice):
+        message = message.removesuffix(failure.advice) + advice
     return result.with_fields(message=message, failure=replace(failure, advice=advice))

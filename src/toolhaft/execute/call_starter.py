@@ -90,10 +90,14 @@ class CallStarter:
         principal: Principal | None,
         deadline: Deadline | None,
     ) -> list[ActiveCall]:
-        """Create the active calls of one turn; those that run one at a time join the queue in their order."""
+        """Create the active calls of one turn, which are one attempt of the model.
+
+        Those that run one at a time join the queue in their order.
+        """
         active_calls = [self.begin(call, kind, principal, deadline) for call in read_calls(calls)]
         if len(active_calls) > 1:
             for active in active_calls:
+                active.earlier = active.attempts.earlier_failures(active.call.name)
                 tool = self._setup.tools.by_name.get(active.call.name)
                 if tool is not None and takes_turns(tool):
                     active.ticket = active.scope.queue.join()

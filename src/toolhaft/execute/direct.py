@@ -69,7 +69,7 @@ class _Steps:
         """The arguments were repaired, are not valid, or could not be checked here."""
         if isinstance(params, InvalidArguments) and params.unchecked is None:
             give_trial_back(self._tool, active)
-            return active.attempts.refused(self._tool, active.call.arguments, params)
+            return active.attempts.refused(self._tool, active.call.arguments, params, active.earlier)
         active.params = params
         return self._invoked(active)
 

@@ -242,7 +242,7 @@ class ToolExecutor:
         `idempotency_key` replaces the call's own; a key that was used before returns the recorded result.
 
         Raises:
-            PromptEvaluationError, VisibilityExpansionRequired: if a handler raised them.
+            PromptEvaluationError, VisibilityExpansionRequired, KeyboardInterrupt: if a handler raised them.
         """
         if idempotency_key is not None:
             call = call.with_key(idempotency_key)
@@ -277,13 +277,14 @@ class ToolExecutor:
         """Run the calls of one model turn, in parallel or one at a time, depending on their effects.
 
         Raises:
-            PromptEvaluationError, VisibilityExpansionRequired: like `execute`, after all calls have ended;
-                the exception has the `.results` of all calls, and requests all sections that they request.
+            PromptEvaluationError, VisibilityExpansionRequired, KeyboardInterrupt: like `execute`, after all
+                calls have ended; the exception has the `.results` of all calls, and requests all sections
+                that they request.
         """
         active_calls = self._starter.begin_all(calls, self._starter.blocking, principal, deadline)
         try:
             return collect_results(
-                run_all([run_call(self._chains, active) for active in active_calls]), active_calls
+                *run_all([run_call(self._chains, active) for active in active_calls]), active_calls
             )
         finally:
             leave_queue(active_calls)
@@ -300,14 +301,15 @@ class ToolExecutor:
         tasks = [asyncio.ensure_future(run_call(self._chains, active)) for active in active_calls]
         try:
             await asyncio.wait(tasks) if tasks else None
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
-            raise
+            outcomes = [error if task.cancelled() else outcome_of(task) for task in tasks]
+            return collect_results(outcomes, error, active_calls)
         finally:
             leave_queue(active_calls)
-        return collect_results([outcome_of(task) for task in tasks], active_calls)
+        return collect_results([outcome_of(task) for task in tasks], None, active_calls)
 
     async def astream(
         self, call: ToolCall, *, principal: Principal | None = None, deadline: Deadline | None = None
@@ -331,7 +333,7 @@ class ToolExecutor:
             ValueError: if `pending` is not a stored approval.
         """
         active, chain = self._begin_approved(pending, approval, self._starter.blocking, principal)
-        return collect_results(run_all([resolve(chain(active))]), [active])[0]
+        return collect_results(*run_all([resolve(chain(active))]), [active])[0]
 
     async def aresume(
         self,

@@ -8,22 +8,33 @@ import re
 import sys
 import tempfile
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeGuard, TypeVar
 
+from toolhaft.backends.process_channel import describe_exit
+from toolhaft.backends.process_errors import WorkerError
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
 from toolhaft.core.result import Failure, FailureKind, Outcome, ToolResult, failed_result
 from toolhaft.errors import (
+    ApprovalRequiredError,
+    AttemptsExceededError,
     BudgetExceededError,
+    CircuitOpenError,
     DeadlineExceededError,
+    FilesystemError,
+    HttpError,
     PromptEvaluationError,
+    RateExceededError,
     ToolAuthorizationError,
     ToolError,
     ToolhaftError,
     ToolTimeoutError,
     ToolValidationError,
+    UnknownToolError,
     VisibilityExpansionRequired,
 )
+
+ErrorT = TypeVar("ErrorT", bound=BaseException)
 
 LONGEST_MESSAGE: Final = 1800
 """Bytes of an error message that a model gets; with the advice it stays below 2 KB."""
@@ -38,6 +49,15 @@ OUTCOME_BY_EFFECT: Final[dict[Effect, tuple[Outcome, str]]] = {
 }
 """The outcome and the advice of a call that ran and failed, by the tool's effect."""
 
+_WITHOUT_REPEAT: Final = {
+    "Nothing happened: it may be called again.": "Nothing happened.",
+    "It may be repeated safely.": "It may have taken effect.",
+    "Outcome unknown: check before repeating.": "Outcome unknown: check what happened.",
+}
+"""What to say instead of an advice if the same call cannot be made again."""
+_FINAL_KINDS: Final[frozenset[FailureKind]] = frozenset(("budget", "deadline"))
+"""Failures after which no call is run any more."""
+
 _KINDS: Final[tuple[tuple[type[BaseException], FailureKind], ...]] = (
     (ToolValidationError, "invalid_arguments"),
     (ToolAuthorizationError, "not_allowed"),
@@ -45,6 +65,19 @@ _KINDS: Final[tuple[tuple[type[BaseException], FailureKind], ...]] = (
     (BudgetExceededError, "budget"),
     (asyncio.CancelledError, "cancelled"),
 )
+
+_EXPECTED: Final = (
+    ToolError,
+    ApprovalRequiredError,
+    AttemptsExceededError,
+    BudgetExceededError,
+    CircuitOpenError,
+    FilesystemError,
+    HttpError,
+    RateExceededError,
+    UnknownToolError,
+)
+"""Errors whose text is for the model: nothing is wrong with the handler."""
 
 
 def refused(
@@ -58,8 +91,9 @@ def refused(
 ) -> AnyResult:
     """The failed result of a call whose handler was not started."""
     text = f"{message} {advice}" if advice else message
-    failure = Failure(kind=kind, problems=problems, advice=advice, outcome=outcome)
-    result = failed_result(clip(text), failure)
+    text = clip(text)
+    failure = Failure(kind=kind, problems=problems, advice=advice, outcome=outcome, message=text)
+    result = failed_result(text, failure)
     return result if pending is None else result.with_fields(pending=pending)
 
 
@@ -76,26 +110,44 @@ def after_running(
     The value is for the program only: the model reads only the message.
     """
     outcome, advice = OUTCOME_BY_EFFECT[_actual_effect(tool, error)]
+    if kind in _FINAL_KINDS:
+        advice = without_repeat(advice)
+    message = clip(message)
     return ToolResult(
         exclude_value_from_context=True,
-        message=f"{sentence(clip(message))} {advice}",
+        message=f"{sentence(message)} {advice}",
         value=value,
         success=False,
-        failure=Failure(kind=kind, advice=advice, error=error, outcome=outcome),
-        untrusted=isinstance(error, ToolError) and _is_untrusted(error),
+        failure=Failure(kind=kind, advice=advice, cause=error, outcome=outcome, message=message),
+        untrusted=is_a(error, ToolError) and _is_untrusted(error),
     )
+
+
+def without_repeat(advice: str) -> str:
+    """The advice without what it says about another call, for a call that cannot be made again."""
+    for text, instead in _WITHOUT_REPEAT.items():
+        if advice.endswith(text):
+            return advice.removesuffix(text) + instead
+    return advice
+
+
+def is_a(error: object, kind: type[ErrorT]) -> TypeGuard[ErrorT]:
+    """Like `isinstance`, which also calls the `__class__` of the error: a user's class can do anything."""
+    return issubclass(type(error), kind)
 
 
 def _actual_effect(tool: AnyTool, error: BaseException | None) -> Effect:
     """The effect of this call: `read` if the handler marks its error as raised before anything happened."""
-    if not isinstance(error, ToolError):
+    if not is_a(error, ToolError):
         return tool.effect
     try:
         if error.nothing_happened is not True:
             return tool.effect
         # valid for this call only: the same exception may be raised again later
         error.nothing_happened = False
-    except Exception:  # noqa: BLE001 -- a user's exception class can do anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 -- a user's exception class can do anything
         return tool.effect
     return Effect.READ if tool.effect is Effect.IRREVERSIBLE else tool.effect
 
@@ -103,7 +155,9 @@ def _actual_effect(tool: AnyTool, error: BaseException | None) -> Effect:
 def _is_untrusted(error: ToolError) -> bool:
     try:
         return error.untrusted is True
-    except Exception:  # noqa: BLE001 -- a user's exception class can do anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 -- a user's exception class can do anything
         return True
 
 
@@ -114,53 +168,66 @@ def from_error(tool: AnyTool, error: BaseException, given: str) -> AnyResult:
     """
     message = _message(tool, error, given)
     for cause, kind in _KINDS:
-        if isinstance(error, cause):
+        if issubclass(type(error), cause):
             return after_running(tool, kind, message, error=error)
     return after_running(tool, "failed", message, error=error)
 
 
 def reraised(error: BaseException) -> BaseException | None:
-    """The exception that the caller gets instead of a result: prompt exceptions, a passed deadline, exits."""
-    if isinstance(error, DeadlineExceededError):
-        made = PromptEvaluationError(f"the deadline passed inside a tool: {error}")
+    """What the caller gets instead of a result: exceptions of prompts, a passed deadline, an interrupt."""
+    if is_a(error, DeadlineExceededError):
+        made = PromptEvaluationError(f"the deadline passed inside a tool: {text_of(error, '')}")
         made.__cause__ = error
         return made
-    passes = (VisibilityExpansionRequired, PromptEvaluationError, KeyboardInterrupt, SystemExit)
-    return error if isinstance(error, passes) else None
+    passes = (VisibilityExpansionRequired, PromptEvaluationError, KeyboardInterrupt)
+    return error if issubclass(type(error), passes) else None
+
+
+def is_unexpected(error: BaseException) -> bool:
+    """True for an exception that a handler did not raise to tell the model something, such as a bug in it."""
+    return not issubclass(type(error), _EXPECTED) or is_a(error, WorkerError)
 
 
 def from_error_result(tool: AnyTool, result: AnyResult) -> AnyResult:
     """An error result that a handler returned, with a failure added; its message stays."""
     outcome, advice = OUTCOME_BY_EFFECT[tool.effect]
     own = result.failure  # of a nested call, perhaps: its kind is not the kind of this failure
-    failure = Failure(kind="failed", advice=advice, outcome=outcome, error=None if own is None else own.error)
+    failure = Failure(
+        kind="failed",
+        advice=advice,
+        outcome=outcome,
+        cause=None if own is None else own.cause,
+        message=clip(result.message),
+    )
     return result.with_fields(failure=failure, pending=None)
 
 
 def text_of(error: BaseException, given: str) -> str:
     """The shortened text of an exception, without the host's folders; `given` are the arguments as text."""
     try:
-        text = str(error)[:_LONGEST_READ]
-    except (KeyboardInterrupt, SystemExit):
+        text = describe_exit(error) if is_a(error, SystemExit) else str(error)[:_LONGEST_READ]
+        text = hide_host(text, given)
+        if is_a(error, OSError) and not is_a(error, ToolhaftError):
+            text = _hide_name(text, error.filename, given)
+    except KeyboardInterrupt:
         raise
-    except BaseException:  # noqa: BLE001 -- its own __str__ failed
+    except BaseException:  # noqa: BLE001 -- a user's exception class can do anything
         return ""
-    text = hide_host(text, given)
-    if isinstance(error, OSError) and not isinstance(error, ToolhaftError):
-        text = _hide_name(text, error.filename, given)
     return text
 
 
 def _message(tool: AnyTool, error: BaseException, given: str) -> str:
     text = text_of(error, given)
-    if isinstance(error, ToolError | ToolhaftError) and text:
+    if text and issubclass(type(error), (SystemExit, WorkerError)):
+        return f"{tool.name} failed: {text}"
+    if text and is_a(error, ToolhaftError):
         return text
     name = type(error).__name__
-    if isinstance(error, asyncio.CancelledError):
+    if is_a(error, asyncio.CancelledError):
         return f"{tool.name} was cancelled from within"
     hint = (
         "; the handler did not take the arguments, or worked on a wrong type"
-        if isinstance(error, TypeError)
+        if is_a(error, TypeError)
         else ""
     )
     return f"{tool.name} failed: {name}: {text}{hint}" if text else f"{tool.name} failed: {name}{hint}"

@@ -262,9 +262,9 @@ def error_result(tool: AnyTool, active: ActiveCall, error: BaseException) -> Any
     """The result of a call whose handler raised this exception.
 
     Raises:
-        BaseException: exceptions of prompts and exits, which the caller gets instead of a result.
+        BaseException: exceptions of prompts and interrupts, which the caller gets instead of a result.
     """
-    active.is_over = True
+    active.is_over = active.has_raised = True
     passing = reraised(error)
     if passing is None:
         return from_error(tool, error, _argument_text(active))

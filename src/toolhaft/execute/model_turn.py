@@ -7,18 +7,29 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 
 from toolhaft.core.conversion import AnyResult
 from toolhaft.core.events import Chunk, Progress
-from toolhaft.errors import PromptError, VisibilityExpansionRequired
+from toolhaft.errors import VisibilityExpansionRequired
 from toolhaft.execute.active_call import ActiveCall, CallStream
 from toolhaft.execute.failures import refused
 from toolhaft.execute.pipeline import Chains, Step, resolve
 
 
-async def run_call(chains: Chains, active: ActiveCall) -> AnyResult:
+async def run_call(chains: Chains, active: ActiveCall) -> AnyResult | BaseException:
     """Run one call of a turn, then free its place in the queue if it did not use it."""
     try:
-        return await resolve(chains.find(active.call)(active))
+        return await _run(chains.find(active.call), active)
     finally:
         leave_queue([active])
+
+
+async def _run(chain: Step, active: ActiveCall) -> AnyResult | BaseException:
+    """The result of a call, or an exit or interrupt.
+
+    A task that raises one of them ends its event loop at once, before the other calls have ended.
+    """
+    try:
+        return await resolve(chain(active))
+    except (KeyboardInterrupt, SystemExit) as error:
+        return error
 
 
 def leave_queue(active_calls: list[ActiveCall]) -> None:
@@ -39,25 +50,20 @@ async def stream(active: ActiveCall, chain: Step) -> AsyncGenerator[Chunk | Prog
         except RuntimeError:  # the loop is closed, and the caller with it
             active.is_over = True
 
-    async def run_chain() -> AnyResult:
-        return await resolve(chain(active))
-
     active.stream = CallStream(emit)
-    task = asyncio.ensure_future(run_chain())
+    task = asyncio.ensure_future(_run(chain, active))
     task.add_done_callback(lambda _: items.put_nowait(None))
     try:
         while (item := await items.get()) is not None:
             yield item
-        result = await task
-        result.call = active.call
-        yield result
+        yield collect_results([outcome_of(task)], None, [active])[0]
     finally:
         if not task.done():
             task.cancel()
             await asyncio.wait([task])
 
 
-def outcome_of(task: asyncio.Future[AnyResult]) -> AnyResult | BaseException:
+def outcome_of(task: asyncio.Future[AnyResult | BaseException]) -> AnyResult | BaseException:
     """The result or the exception of a task."""
     if task.cancelled():  # by its own handler, not by the caller
         return refused("cancelled", "the call was cancelled from within.", outcome="unknown")
@@ -65,12 +71,15 @@ def outcome_of(task: asyncio.Future[AnyResult]) -> AnyResult | BaseException:
 
 
 def collect_results(
-    outcomes: Sequence[AnyResult | BaseException], active_calls: Sequence[ActiveCall]
+    outcomes: Sequence[AnyResult | BaseException],
+    interrupt: BaseException | None,
+    active_calls: Sequence[ActiveCall],
 ) -> list[AnyResult]:
     """The results of a turn, in the order of its calls.
 
-    If a call raised an exception that is passed on to the caller, it is raised with all results on it; of
-    several that request sections, one that requests all of them.
+    If a call raised an exception that is passed on to the caller, or an interrupt or cancellation of the
+    caller ended the turn, it is raised with all results on it; of several that request sections, one that
+    requests all of them.
     """
     results = [
         _placeholder(outcome, active) if isinstance(outcome, BaseException) else outcome
@@ -79,19 +88,23 @@ def collect_results(
     for result, active in zip(results, active_calls, strict=True):
         result.call = active.call
     raised = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    if interrupt is not None:
+        raised.insert(0, interrupt)
     if not raised:
         return results
     first = next((error for error in raised if not isinstance(error, Exception)), raised[0])
     if isinstance(first, VisibilityExpansionRequired):
         first = _merged([error for error in raised if isinstance(error, VisibilityExpansionRequired)])
-    if isinstance(first, PromptError):
-        first.results = tuple(results)
+    first.results = tuple(results)  # pyright: ignore[reportAttributeAccessIssue] -- only a PromptError declares it
     raise first
 
 
 def _placeholder(error: BaseException, active: ActiveCall) -> AnyResult:
     """The result for a call that raised an exception instead of returning one."""
     name = active.call.name
+    if not isinstance(error, Exception):
+        outcome = "unknown" if active.is_over else "nothing_happened"
+        return refused("cancelled", f"{name} was interrupted.", outcome=outcome)
     if not isinstance(error, VisibilityExpansionRequired):
         return refused("failed", f"{name} was not finished: it ended the run.", outcome="unknown")
     keys = f": {', '.join(error.section_keys)}" if error.section_keys else ""

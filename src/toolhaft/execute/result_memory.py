@@ -39,7 +39,7 @@ class RecordedResult(NamedTuple):
         message, failure = self.result.message, self.result.failure
         note: AnyResult = ToolResult(message=_FORGOTTEN)
         if failure is not None:
-            note = failed_result(clip(message), replace(failure, error=None))
+            note = failed_result(clip(message), replace(failure, cause=None))
         return self._replace(result=note)
 
 

@@ -19,6 +19,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.masking import ArgumentMask, argument_mask
+from toolhaft.core.result import Failure
 from toolhaft.execute.active_call import (
     ActiveCall,
     arguments_text,
@@ -26,7 +27,8 @@ from toolhaft.execute.active_call import (
     recorded_arguments,
     secrets_of,
 )
-from toolhaft.execute.failures import clip
+from toolhaft.execute.failures import clip, is_unexpected, text_of
+from toolhaft.execute.handler_errors import LONGEST_TRACE, trace_of
 
 CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The environment variable that puts arguments, results and messages on spans."""
@@ -149,6 +151,8 @@ class Telemetry:
             span.set_attribute("toolhaft.failure.kind", _kind(result, error))
             span.set_attribute("toolhaft.outcome", "unknown" if failure is None else failure.outcome)
             span.set_status(Status(StatusCode.ERROR))
+        if failure is not None and active.has_raised:
+            _record_exception(span, active, failure)
         if self._shows_content:
             self._show(span, active, result, error)
 
@@ -167,11 +171,27 @@ class Telemetry:
             return text if secrets is None else secrets.text(text)
 
         if result is None:
-            span.set_status(Status(StatusCode.ERROR, _clean(clip(masked(str(error))))))
+            text = "" if error is None else text_of(error, "")
+            span.set_status(Status(StatusCode.ERROR, _clean(clip(masked(text)))))
         elif result.success:
             span.set_attribute("gen_ai.tool.call.result", _clean(cut_record(masked(result.render()))))
         else:
             span.set_status(Status(StatusCode.ERROR, _clean(clip(masked(result.message)))))
+
+
+def _record_exception(span: Span, active: ActiveCall, failure: Failure) -> None:
+    """Record an exception that the handler did not raise on purpose, secrets masked."""
+    error, trace = failure.error, active.masked_trace
+    if not trace:
+        if not is_unexpected(error):
+            return
+        trace = trace_of(error)[:LONGEST_TRACE]
+    name, text = _type_name(error), _clean(clip(text_of(error, "")))
+    span.add_event(
+        "exception",
+        {"exception.type": name, "exception.message": text, "exception.stacktrace": _clean(trace)},
+    )
+    span.set_status(Status(StatusCode.ERROR, f"{name}: {text}" if text else name))
 
 
 class _Isolated:
@@ -206,7 +226,7 @@ def _problem(result: AnyResult | None, error: BaseException | None) -> str | Non
         return None
     failure = None if result is None else result.failure
     if failure is not None and failure.kind == "failed":
-        error = failure.error
+        error = failure.cause
     return _kind(result, error) if error is None else _type_name(error)
 
 

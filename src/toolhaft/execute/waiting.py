@@ -9,7 +9,6 @@ import asyncio
 import types
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
-from contextlib import suppress
 from contextvars import Context, copy_context
 from heapq import heappop, heappush
 from queue import Empty, SimpleQueue
@@ -129,11 +128,12 @@ LOOP_WAITER = LoopWaiter()
 BLOCKING_WAITER = cast("Waiter", BlockingWaiter())
 
 
-def run_all(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T | BaseException]:
+def run_all(
+    coroutines: Sequence[Coroutine[Any, Any, T]],
+) -> tuple[list[T | BaseException], BaseException | None]:
     """Run the coroutines of one sync caller concurrently to their ends; returns their values or exceptions.
 
-    Raises:
-        BaseException: an interrupt of the caller while it blocked, after all coroutines received it.
+    Also returns an interrupt of the caller while it blocked, which all coroutines that still ran received.
     """
     return _BlockedCaller(coroutines).run()
 
@@ -175,12 +175,15 @@ class _BlockedCaller:
         self.timers: list[tuple[float, int, int]] = []
         self.woken: SimpleQueue[tuple[int, int]] = SimpleQueue()
 
-    def run(self) -> list[Any]:
-        """Start all, and continue until all have ended."""
+    def run(self) -> tuple[list[Any], BaseException | None]:
+        """Start all, and continue until all have ended, or the caller is interrupted."""
         # each in a copy of the context, like a task: a variable that one sets is not visible to the others
         self.contexts = [copy_context() for _ in self.coroutines]
-        self.run_from(self._start_all)
-        return self.outcomes
+        try:
+            self.run_from(self._start_all)
+        except BaseException as error:  # noqa: BLE001 -- raised by the caller of this function
+            return self.outcomes, error
+        return self.outcomes, None
 
     def _start_all(self) -> None:
         for number in range(len(self.coroutines)):
@@ -230,9 +233,6 @@ class _BlockedCaller:
             wait = self._in_context(number, self.coroutines[number].send, value)
         except StopIteration as done:
             self._end(number, done.value)
-        except (KeyboardInterrupt, SystemExit):
-            self._end(number, None)  # the caller and the other coroutines get it immediately
-            raise
         except BaseException as error:  # noqa: BLE001 -- it must not end the other coroutines
             self._end(number, error)
         else:
@@ -257,9 +257,14 @@ class _BlockedCaller:
         """Raise the caller's interrupt in every coroutine that still runs, so that it can roll back."""
         for number, round_ in enumerate(self.rounds):
             if round_ >= 0:
-                with suppress(BaseException):  # the caller gets the interrupt itself
+                self._end(number, error)
+                try:
                     self._in_context(number, self.coroutines[number].throw, error)
                     self._in_context(number, self.coroutines[number].close)
+                except StopIteration as done:  # it was at its end
+                    self.outcomes[number] = done.value
+                except BaseException:  # noqa: BLE001, S110 -- the caller gets the interrupt itself
+                    pass
 
 
 async def run_coroutine(

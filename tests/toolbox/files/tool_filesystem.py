@@ -19,7 +19,7 @@ def run(tool, fs, **arguments):
     if result.success:
         assert result.failure is None
         return result.value
-    if result.failure.error is None:
+    if result.failure.cause is None:
         assert result.failure.kind == "invalid_arguments"
         raise RefusedEarly
     error = result.failure.error

@@ -91,10 +91,7 @@ class PythonHandler:
         with importable(self.project):
             function = _find(self.plan, self.project)
             name = _context_name(function, input)
-            try:
-                value = function(**input) if name is None else function(**input, **{name: context})
-            except SystemExit as error:
-                raise self._exit_error(error) from error
+            value = function(**input) if name is None else function(**input, **{name: context})
         if inspect.isawaitable(value):
             return self._as_field_later(value)
         if self.project is not None and inspect.isgenerator(value):
@@ -105,10 +102,7 @@ class PythonHandler:
 
     async def _as_field_later(self, value: Awaitable[object]) -> object:
         with importable(self.project):
-            try:
-                return self._as_field(await value)
-            except SystemExit as error:
-                raise self._exit_error(error) from error
+            return self._as_field(await value)
 
     def _generate(self, values: Iterable[object]) -> Generator[object]:
         with importable(self.project):
@@ -119,13 +113,6 @@ class PythonHandler:
             with importable(self.project):
                 async for value in values:
                     yield value
-
-    def _exit_error(self, error: SystemExit) -> ToolExecutionError:
-        """Turn `sys.exit()` into a failure of this tool, so that it does not end the program."""
-        return ToolExecutionError(
-            f"{self.plan.module}:{self.plan.function} called sys.exit({error.code!r:.80}). "
-            "Fix: return a value, or raise an error"
-        )
 
     def _as_field(self, value: object) -> object:
         """Wrap a plain value as the only field that the tool returns."""

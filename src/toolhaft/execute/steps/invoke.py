@@ -17,7 +17,7 @@ from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
 from toolhaft.core.result import plain_result
 from toolhaft.execute.active_call import ActiveCall
-from toolhaft.execute.failures import refused
+from toolhaft.execute.failures import is_a, refused
 from toolhaft.execute.handlers import (
     HandlerKind,
     binder,
@@ -147,9 +147,12 @@ def finish_inline(tool: AnyTool, setup: Setup, active: ActiveCall, value: object
 
 def _result(tool: AnyTool, setup: Setup, active: ActiveCall, value: object) -> StepAnswer:
     """The result for a value that may have to be awaited."""
-    if is_pending(value):
-        return _on_other_loop(tool, setup, active, lambda: complete(value, tool, active))
-    return result_of(tool, active, value)
+    try:
+        if is_pending(value):
+            return _on_other_loop(tool, setup, active, lambda: complete(value, tool, active))
+        return result_of(tool, active, value)
+    except BaseException as error:  # noqa: BLE001 -- the methods of a value may raise anything
+        return error_result(tool, active, error)
 
 
 def _on_thread(tool: AnyTool, setup: Setup) -> Step:
@@ -285,11 +288,11 @@ async def _on_other_loop(
 def stopped(tool: AnyTool, setup: Setup, active: ActiveCall, error: BaseException) -> AnyResult:
     """The result of an async handler that was stopped, or has raised an exception, after it had suspended."""
     active.is_over = True
-    if isinstance(error, TimeIsUpError):
+    if is_a(error, TimeIsUpError):
         if error.was_abandoned:
             setup.workers.stats.count("abandoned_tasks")
         return timeout_result(tool, active, "it was cancelled")
-    if isinstance(error, asyncio.CancelledError):
+    if is_a(error, asyncio.CancelledError):
         task = asyncio.current_task() if active.waiter.is_loop else None
         if isinstance(error, HandlerAbandonedError):
             setup.workers.stats.count("abandoned_tasks")

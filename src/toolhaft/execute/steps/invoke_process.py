@@ -14,7 +14,7 @@ from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.define.toolspec import ToolResponse
 from toolhaft.errors import ToolTimeoutError
 from toolhaft.execute.active_call import ActiveCall
-from toolhaft.execute.failures import after_running, refused
+from toolhaft.execute.failures import refused
 from toolhaft.execute.handlers import (
     error_result,
     injector,
@@ -63,8 +63,6 @@ def _result_of_job(
     if work.ending == "not_run":
         is_late = isinstance(job.error, ToolTimeoutError)
         return refused("timeout" if is_late else "failed", f"{tool.name} was not run: {job.error}.")
-    if work.ending == "died":
-        return after_running(tool, "failed", f"{tool.name} failed: {job.error}", error=job.error)
     if job.error is not None:
         return error_result(tool, active, job.error)
     return result_of(

@@ -14,6 +14,7 @@ from toolhaft.errors import BudgetExceededError
 from toolhaft.execute.active_call import ActiveCall, Report, final_arguments
 from toolhaft.execute.attempts import moves_circuit
 from toolhaft.execute.failures import refused
+from toolhaft.execute.handler_errors import log_error
 from toolhaft.execute.handlers import late_result
 from toolhaft.execute.pipeline import Step, StepAnswer, resolve, then
 from toolhaft.execute.setup import Setup
@@ -48,11 +49,14 @@ def count_outcome(tool: AnyTool, setup: Setup, inner: Step) -> Step:
             if failing:
                 active.attempts.succeeded(tool.name)
             return result
+        failure = result.failure
+        if active.has_raised and failure is not None and failure.cause is not None:
+            log_error(tool, active, failure.cause)
         if not moves_circuit(result):
             give_trial_back(tool, active)
         # the step `no_repeat` has made the JSON, unless the arguments are not valid
         final = None if tool.retryable else active.json_arguments
-        return active.attempts.failed(tool, active.call.arguments, final, result)
+        return active.attempts.failed(tool, active.call.arguments, final, result, active.earlier)
 
     return then(inner, finish, lambda active, _: give_trial_back(tool, active))
 
@@ -74,9 +78,10 @@ def refusal_of(tool: AnyTool, budget: BudgetTracker | None, active: ActiveCall) 
         )
     if not active.attempts.circuits.failing:
         return _take_call(tool.name, budget)
-    attempt, report = active.attempts.attempt_of(tool.name), active.report
+    _, failures = active.earlier = active.attempts.earlier_failures(tool.name, active.earlier)
+    report, attempt = active.report, failures + 1
     active.report = Report(attempt) if report is ActiveCall.report else report._replace(attempt=attempt)
-    admitted = active.attempts.admit(tool)
+    admitted = active.attempts.admit(tool, failures)
     if isinstance(admitted, ToolResult):
         return admitted
     active.trial = admitted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, cast
 
@@ -12,9 +13,9 @@ from toolhaft.core.masking import ArgumentMask, SecretTexts, argument_mask, log_
 from toolhaft.core.ports import Clock, PromptPort
 from toolhaft.core.prompt_hooks import FeedbackContext, FeedbackProvider
 from toolhaft.core.result import LONGEST_OUTPUT, Failure, Feedback
-from toolhaft.errors import ResourceMissingError
+from toolhaft.errors import ResourceMissingError, ToolError, ToolhaftError
 from toolhaft.execute.active_call import ActiveCall, is_nested, no_calls, secrets_of
-from toolhaft.execute.failures import refused
+from toolhaft.execute.failures import refused, text_of
 from toolhaft.execute.feedback_counts import (
     FeedbackGiven,
     PromptCalls,
@@ -29,6 +30,8 @@ from toolhaft.schema.problems import Repair
 from toolhaft.session import Session
 
 _LOG: Final = logging.getLogger("toolhaft")
+_KNOWN_MODULES: Final = ("builtins", ToolhaftError.__module__)
+_TOO_GENERAL: Final = (BaseException, Exception, ToolError, ToolhaftError)
 _READ_ONLY_REASON: Final = "feedback may only read"
 _TRIES: Final = 3
 """How often a provider is called if it gives feedback on parallel calls at the same time."""
@@ -65,11 +68,29 @@ def mask(tool: AnyTool, _: Setup, inner: Step) -> Step:
 
 
 def _masked_failure(result: AnyResult, failure: Failure, secrets: SecretTexts) -> AnyResult:
-    problems = tuple(map(secrets.problem, failure.problems))
-    masked = result.with_fields(failure=replace(failure, problems=problems, error=None))
+    masked = result.with_fields(
+        failure=replace(
+            failure,
+            problems=tuple(map(secrets.problem, failure.problems)),
+            cause=None if failure.cause is None else _masked_error(failure.cause, secrets),
+            message=secrets.text(failure.message),
+        )
+    )
     if result.has_value:
         masked.value, masked.json_text = secrets.value(result.value), None
     return masked
+
+
+def _masked_error(error: BaseException, secrets: SecretTexts) -> BaseException | None:
+    """An exception of the nearest class that is known to have nothing but its text, with secrets masked."""
+    text = text_of(error, "")
+    for kind in type(error).__mro__:
+        if kind in _TOO_GENERAL:
+            break
+        if kind.__module__ in _KNOWN_MODULES:
+            with suppress(Exception):  # it needs other arguments
+                return cast("BaseException", kind(secrets.text(text)))
+    return None
 
 
 def feedback(tool: AnyTool | None, setup: Setup, inner: Step) -> Step:

@@ -34,9 +34,9 @@ def retry(tool: AnyTool, setup: Setup, inner: Step) -> Step:
             error = _cause(result)
             # chunks that were streamed cannot be taken back
             has_chunks = this.stream is not None and this.stream.has_chunks
-            if error is None or tried >= policy.max_attempts or has_chunks or not _covers(policy, error):
+            if error is None or tried >= policy.max_attempts or has_chunks:
                 return result
-            wait_s = policy.wait_s(tried, error)
+            wait_s = _wait_s(policy, tried, error)
             if wait_s == inf or (active.deadline is not None and active.deadline.remaining() <= wait_s):
                 return result
             await active.waiter.wait(lambda _: None, wait_s)
@@ -57,15 +57,17 @@ async def _try(inner: Step, active: ActiveCall, this: ActiveCall) -> AnyResult:
         return await resolve(inner(this))
     finally:
         active.is_over = this.is_over
+        active.has_raised = this.has_raised
         active.next_extras = this.next_extras
 
 
-def _covers(policy: RetryPolicy, error: BaseException) -> bool:
+def _wait_s(policy: RetryPolicy, tried: int, error: BaseException) -> float:
+    """Seconds to wait before the next try; infinite if there is none."""
     try:
-        return policy.covers(error)
-    except Exception:  # noqa: BLE001 -- a user's `retry_on` must not fail the call
-        _LOG.exception("retry_on failed on %r: the call is not repeated", type(error).__name__)
-        return False
+        return policy.wait_s(tried, error) if policy.covers(error) else inf
+    except Exception:  # noqa: BLE001 -- a user's `retry_on` or `retry_after` must not fail the call
+        _LOG.exception("retry_on or retry_after failed on %r: the call is not repeated", type(error).__name__)
+        return inf
 
 
 def _cause(result: AnyResult) -> BaseException | None:
@@ -74,6 +76,6 @@ def _cause(result: AnyResult) -> BaseException | None:
         return None
     if failure.outcome == "unknown":  # it could not be rolled back
         return None
-    if failure.error is not None:
-        return failure.error
+    if failure.cause is not None:
+        return failure.cause
     return ToolTimeoutError(result.message) if failure.kind == "timeout" else None

@@ -148,6 +148,7 @@ class _Forks:
 def _not_kept(tool: AnyTool, forks: _Forks, active: ActiveCall, error: Exception) -> AnyResult:
     """The result of a call that succeeded, and whose changes could not be committed."""
     message = f"{tool.name} ran, but what it wrote could not be kept: {text_of_error(error, active)}"
+    active.has_raised = True
     failed = after_running(tool, "failed", message, error=error)
     if forks.is_partly_committed():
         failed = _with_unknown_outcome(failed, "Part of it was kept")

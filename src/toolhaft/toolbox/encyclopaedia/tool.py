@@ -98,6 +98,7 @@ def make_wikipedia(config: WikipediaConfig | None = None) -> Tool[dict[str, obje
             execute=look_up,
             effect=Effect.READ,
             timeout_s=TIMEOUT_S,
+            max_attempts=10,  # three dead links are no reason to stop
             tags=("web",),
             examples=(
                 ToolExample(

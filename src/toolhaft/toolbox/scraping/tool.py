@@ -81,6 +81,7 @@ def make_web_scraper(config: ScraperConfig | None = None) -> Tool[dict[str, obje
             execute=scrape,
             effect=Effect.READ,
             timeout_s=TIMEOUT_S,
+            max_attempts=10,  # three dead links are no reason to stop
             tags=("web",),
             examples=_EXAMPLES,
         )

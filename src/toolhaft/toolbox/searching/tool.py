@@ -123,6 +123,7 @@ def _make(config: SearchConfig | None) -> Tool[dict[str, object], object]:
             execute=search,
             effect=Effect.READ,
             timeout_s=TIMEOUT_S,
+            max_attempts=10,  # three dead links are no reason to stop
             tags=("web",),
             examples=(
                 ToolExample(
