@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from toolhaft.execute.approval import PendingApproval as PendingApproval
     from toolhaft.execute.approval import PermissionRequest as PermissionRequest
     from toolhaft.execute.executor import ToolExecutor as ToolExecutor
-    from toolhaft.execute.executor import execute_tool as execute_tool
+    from toolhaft.execute.single_call import execute_tool as execute_tool
     from toolhaft.resources.host import HostFilesystem as HostFilesystem
     from toolhaft.resources.memory import MemoryFilesystem as MemoryFilesystem
     from toolhaft.schema.problems import InvalidArguments as InvalidArguments
@@ -91,7 +91,7 @@ _HOMES = {
     "Video": "core.content",
     "create_tool": "define.config",
     "dump_tool": "define.yaml",
-    "execute_tool": "execute.executor",
+    "execute_tool": "execute.single_call",
     "load_tool": "define.yaml",
     "load_tools": "define.yaml",
     "reducer": "session.reducers",

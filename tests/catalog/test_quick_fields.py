@@ -44,7 +44,8 @@ USUAL = [
     ),
     HEAD + "returns:\n  - {name: total, type: number, description: sum}\n",
     HEAD + "<<: {share: public, tags: &tags [a, b]}\nwhen_to_use: >\n  folded\n  text\n",
-    HEAD + "timeout_s: 5\ncache_s: 3\neffect: read\nmetadata: {a: 1, b: [ü, {c: 2.0}]}\n",
+    HEAD + "timeout_s: null\nstall_s: 30\n",
+    HEAD + "timeout_s: 5\nstall_s: 2\ncache_s: 3\neffect: read\nmetadata: {a: 1, b: [ü, {c: 2.0}]}\n",
     HEAD
     + "timeout_s: 10\nrequires: [net]\nrate: 5/min\nmax_parallel: 2\nisolation: thread\nmax_attempts: 4\n",
     HEAD + "timeout_s: 2.5\nretryable: false\naccepts_overrides: true\nmetadata: {}\nrequires: []\n",
@@ -72,6 +73,7 @@ INVALID = [
     HEAD.replace("one\n", "One!\n"),
     HEAD + "owner: 7\n",
     HEAD + "cache_s: 5\n",
+    HEAD + "stall_s: 30\n",
     HEAD + "timeout_s: -1\n",
     HEAD + "rate: often\n",
     HEAD + "metadata: [1]\n",

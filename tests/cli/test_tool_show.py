@@ -53,6 +53,13 @@ returns:""",
     ]
 
 
+def test_show_prints_that_a_tool_has_no_time_limit(tmp_path):
+    write_yaml(tmp_path, "echo", FULL.replace("timeout_s: 2.5", "timeout_s: null\nstall_s: 30"))
+    done = run_lk("tool", "show", "echo", cwd=tmp_path)
+    line = "  effect read, no time limit, at most 30 s without a sign of life, not retryable"
+    assert line in done.out.splitlines()
+
+
 @pytest.mark.parametrize(
     ("run", "line"),
     [

@@ -82,6 +82,7 @@ def test_a_tool_needs_a_description(description):
 OPTIONS: dict[str, Any] = {
     "effect": Effect.READ,
     "timeout_s": 2.5,
+    "stall_s": 1.5,
     "retryable": False,
     "max_attempts": 5,
     "isolation": "process",

@@ -121,6 +121,7 @@ def test_a_class_takes_every_option_of_a_tool():
     options = {
         "effect": Effect.READ,
         "timeout_s": 5.0,
+        "stall_s": 2.0,
         "retryable": False,
         "max_attempts": 1,
         "isolation": "inline",

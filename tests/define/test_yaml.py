@@ -227,6 +227,7 @@ def test_an_invalid_keyword_is_reported_at_its_parameter(lines, told):
         ("timeout_s: 0\n", "timeout_s: 0 is not a positive number of seconds"),
         ("version: 1.0\n", 'version 1.0 is not text. Fix: give version a text, in quotes: version: "1.0"'),
         ("cache_s: 5\n", "4: cache_s: a tool with effect irreversible cannot be cached"),
+        ("stall_s: 30\n", "4: stall_s: a stall_s of 30 s has no effect with a timeout_s of 10 s. Fix: give timeout_s=None"),
         ("idempotency: [key]\n", "4: idempotency: 'key' is not a parameter"),
         ("examples:\n  - {output: 5}\n", "4: examples: an example must be"),
         ("examples:\n  - {input: {a: 1}}\n", "4: example 1: the input is not valid: a: unknown argument"),
@@ -280,6 +281,7 @@ when_to_use: |
 version: "1.2"
 effect: read
 timeout_s: 2.5
+stall_s: 0.5
 retryable: false
 max_attempts: 5
 isolation: process
@@ -298,6 +300,7 @@ examples:
     )
     assert made.when_to_use == "Before a walk.\n"
     assert (made.version, made.effect, made.timeout_s, made.retryable) == ("1.2", Effect.READ, 2.5, False)
+    assert made.stall_s == 0.5
     assert (made.max_attempts, made.isolation, made.requires) == (5, "process", ("weather.read",))
     assert (made.idempotency, made.rate, made.max_parallel, made.cache_s) == (("city",), "10/min", 2, 60.0)
     assert (made.accepts_overrides, made.metadata) == (False, {"team": "sky"})

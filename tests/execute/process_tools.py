@@ -187,7 +187,6 @@ async def spell(text: str):
 def report(context: ToolContext) -> str:
     """Tell of progress."""
     context.progress(1, 2, "half")
-    context.beat()
     context.progress(2, 2, "done")
     return "done"
 
@@ -209,7 +208,7 @@ class Connection:
 @tool(**PROCESS)
 def use_settings(context: ToolContext) -> str:
     """Read a resource that is data."""
-    return context.resources.get(Settings).colour
+    return context.resources[Settings].colour
 
 
 @tool(**PROCESS)
@@ -232,7 +231,7 @@ def describe(context: ToolContext) -> dict[str, Any]:
         "adapter": context.adapter,
         "principal": context.principal.id,
         "call": context.call.id,
-        "has_time": 0 < context.deadline.remaining() <= 10,
+        "has_time": context.deadline is None and 0 < context.time_limit.remaining() <= 10,
         "calls": context.budget_tracker.calls,
     }
 
@@ -303,3 +302,29 @@ TOOLS = (
     use_settings,
     whoami,
 )
+
+
+@tool(isolation="process", stall_s=1, timeout_s=None, effect="read")
+def beat_on(context: ToolContext) -> str:
+    """Beat for longer than stall_s."""
+    until = time.monotonic() + 1.25
+    while time.monotonic() < until:
+        context.beat()
+        time.sleep(0.01)
+    return "done"
+
+
+@tool(isolation="process", stall_s=1, timeout_s=None, effect="read")
+def fall_silent(context: ToolContext) -> None:
+    """Beat once, then never again."""
+    context.beat()
+    time.sleep(30)
+
+
+@tool(isolation="process", stall_s=1, timeout_s=None, effect="read")
+def yield_on():
+    """Yield chunks for longer than stall_s."""
+    until = time.monotonic() + 1.25
+    while time.monotonic() < until:
+        yield "."
+        time.sleep(0.01)

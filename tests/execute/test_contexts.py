@@ -3,6 +3,8 @@
 import gc
 from dataclasses import dataclass
 
+import pytest
+
 from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from tests.execute.state_kit import (
@@ -31,7 +33,8 @@ from toolhaft import (
     ToolSpec,
     tool,
 )
-from toolhaft.errors import ResourceError
+from toolhaft.errors import ResourceError, ResourceMissingError
+from toolhaft.prompt import Prompt
 from toolhaft.resources import Filesystem, HostFilesystem, MemoryFilesystem, ResourceRegistry
 
 
@@ -123,7 +126,8 @@ def test_a_context_is_read_only_and_has_all_its_attributes():
             adapter=context.adapter,
             call=context.call,
         )
-        assert context.deadline.remaining() > 0
+        assert context.deadline is None
+        assert context.time_limit.remaining() > 0
         assert context.budget_tracker.budget.max_calls == 5
         context.beat()
         try:
@@ -226,3 +230,25 @@ def test_a_handler_defined_in_any_way_may_take_a_context(run, thing):
     assert run(executor, call("act", ok=True)).value == "inside"
     assert state_of(executor) == AFTER
     assert kind_of(run(executor, call("act", ok=True, context=1))) == "invalid_arguments"
+
+
+def test_a_resource_is_looked_up_with_brackets_or_with_get():
+    class Clock:
+        pass
+
+    clock, registry = Clock(), ResourceRegistry()
+    registry.provide(Clock, lambda: clock)
+    prompt = Prompt(name="p", sections=[], resources=registry)
+
+    @tool
+    def look(context: ToolContext) -> bool:
+        """Look up a resource."""
+        return context.resources[Clock] is context.resources.get(Clock) is clock
+
+    assert ToolExecutor([look], resources=registry).execute(call("look")).value is True
+    assert ToolExecutor([look], prompt=prompt).execute(call("look")).value is True
+    assert registry[Clock] is clock
+    with prompt.resources:
+        assert prompt.resources[Clock] is clock
+    with pytest.raises(ResourceMissingError, match="Filesystem"):
+        _ = registry[Filesystem]

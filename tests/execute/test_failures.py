@@ -79,13 +79,38 @@ def test_a_deadline_exceeded_error_is_converted(run, how):
 
 @each_way
 @HOWS
-def test_a_type_error_is_wrapped_with_a_descriptive_message(run, how):
+def test_a_type_error_inside_the_handler_is_not_blamed_on_the_arguments(run, how):
     executor = world(raising(TypeError("unsupported operand"), **how))
     result = run(executor, call("act"))
     assert kind_of(result) == "failed"
     assert "act failed: TypeError: unsupported operand" in result.message
-    assert "the handler did not take the arguments, or worked on a wrong type" in result.message
+    assert "did not take the arguments" not in result.message
     assert_untouched(executor)
+
+
+@each_case("isolation", ["inline", "thread", None])
+@each_case("use", ["call of a missing thing", "resources()", "nested call", "wrong call of a resource"])
+def test_a_wrong_use_inside_the_handler_is_not_blamed_on_the_arguments(isolation, use):
+    class Store:
+        def put(self, key: str) -> None: ...
+
+    @tool(isolation=isolation)
+    def act(context: ToolContext) -> None:
+        """Act."""
+        match use:
+            case "call of a missing thing":
+                context.call()
+            case "resources()":
+                context.resources(Store)
+            case "nested call":
+                executor.execute("act")
+            case _:
+                context.resources[Store].put()
+
+    executor = ToolExecutor([act], resources={Store: Store()})
+    result = executor.execute(call("act"))
+    assert result.message.startswith("act failed: TypeError: ")
+    assert "did not take the arguments" not in result.message
 
 
 @both_ways
@@ -93,6 +118,10 @@ def test_a_handler_that_does_not_take_its_arguments_is_a_failed_result(run):
     made = tool(lambda a: a, name="act", description="Act.").replace(handler=lambda: 1)
     result = run(ToolExecutor([made]), call("act", a=1))
     assert kind_of(result) == "failed"
+    assert "; the handler did not take the arguments" in result.message
+    for isolation in ("inline", "thread"):
+        again = run(ToolExecutor([made.replace(isolation=isolation)]), call("act", a=1))
+        assert again.message == result.message
     assert "TypeError" in result.message
 
 

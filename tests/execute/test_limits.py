@@ -21,7 +21,7 @@ def add(a: int, b: int = 1) -> int:
 @tool
 def left(context: ToolContext) -> float:
     """Seconds that this call has."""
-    return context.deadline.remaining()
+    return context.time_limit.remaining()
 
 
 # --- the time of a tool ---

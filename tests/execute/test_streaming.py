@@ -256,7 +256,6 @@ def test_prompt_exceptions_are_raised_out_of_the_stream():
 def climb(steps: int, context: ToolContext) -> int:
     """Report every step."""
     for step in range(steps):
-        context.beat()
         context.progress(step + 1, steps, f"step {step + 1}")
     return steps
 

@@ -52,6 +52,7 @@ FULL = {
     "output_schema": {"type": "array", "items": {"type": "string"}},
     "effect": "read",
     "timeout_s": 3.5,
+    "stall_s": 0.5,
     "retryable": False,
     "max_attempts": 5,
     "isolation": "thread",

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from tests.cases import each_case
 from toolhaft import (
+    Deadline,
     InvalidArguments,
     Tool,
     ToolCall,
@@ -434,3 +435,50 @@ def test_seed_003_exceptions_that_are_raised_again_have_the_results_of_the_sibli
     with pytest.raises(converted) as caught:
         ToolExecutor([leave, stay]).execute_all([ToolCall(name=name) for name in ("stay", "leave", "stay")])
     assert [result.value for result in caught.value.results] == ["here", None, "here"]
+
+
+def run_lookup(handler, **options):
+    made = Tool[Params, Result](name="lookup", description="Look up.", handler=handler)
+    executor = ToolExecutor([made], **options)
+    return executor, ToolCall(name="lookup", arguments={"query": "ada"})
+
+
+def test_seed_003_context_deadline_is_optional():
+    """Seed 003, *ToolContext*: `deadline` is an optional deadline; None where nobody set one."""
+    seen = []
+
+    def look(params: Params, *, context: ToolContext) -> ToolResult[Result]:
+        seen.append(context.deadline)
+        return ToolResult.ok(Result(title="Ada", score=1.0))
+
+    executor, call = run_lookup(look)
+    assert executor.execute(call).success
+    own, whole = Deadline.after(60), Deadline.after(600)
+    executor.execute(call, deadline=own)
+    executor, call = run_lookup(look, deadline=whole)
+    executor.execute(call)
+    executor.execute(call, deadline=own)
+    assert seen == [None, own, whole, own]
+
+
+def test_seed_003_context_beat_is_a_heartbeat():
+    """Seed 003, *ToolContext*: `beat()` is a heartbeat for long operations: the host sees it."""
+    running = []
+
+    def look(params: Params, *, context: ToolContext) -> ToolResult[Result]:
+        running.extend(executor.running)
+        context.beat()
+        running.extend(executor.running)
+        return ToolResult.ok(Result(title="Ada", score=1.0))
+
+    executor, call = run_lookup(look)
+    assert executor.execute(call).success
+    before, after = running
+    assert before.last_beat_at is None
+    assert after.last_beat_at is not None
+    assert executor.running == ()
+
+    async def read():
+        return [type(item).__name__ async for item in executor.astream(call)]
+
+    assert asyncio.run(read()) == ["Beat", "ToolResult"]

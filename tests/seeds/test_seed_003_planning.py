@@ -262,3 +262,19 @@ def test_seed_003_strategies_differ_in_their_mindset_paragraph_alone():
     place = texts[0].index("**Mindset**") + 1
     assert len({tuple(text[:place] + text[place + 1 :]) for text in texts}) == 1
     assert all(len(text) == len(texts[0]) for text in texts)
+
+
+def test_seed_003_step_ids_are_never_reused_by_a_new_plan():
+    """Seed 003, *Planning Tool Suite*: step IDs are incrementing integers, never reused."""
+    session = Session()
+    PlanningToolsSection(session=session)
+    ids = []
+    for event in (
+        SetupPlan("One", ("a", "b")),
+        SetupPlan("Two"),
+        AddStep(("c",)),
+        SetupPlan("Three", ("d",)),
+    ):
+        session.dispatch(event)
+        ids.append([step.step_id for step in session[Plan].latest().steps])
+    assert ids == [[1, 2], [], [3], [4]]

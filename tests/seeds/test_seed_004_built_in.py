@@ -4,6 +4,7 @@ Knows the page; what the tools do beyond it is tested where they are built.
 """
 
 import json
+from importlib.metadata import version
 
 from tests.cases import each_case
 from toolhaft import (
@@ -15,7 +16,8 @@ from toolhaft import (
     validate_tool_output,
 )
 from toolhaft.errors import ToolExecutionError
-from toolhaft.resources import Filesystem, MemoryFilesystem
+from toolhaft.resources import Filesystem, HostFilesystem, MemoryFilesystem
+from toolhaft.resources.http import HttpClient, HttpResponse
 from toolhaft.toolbox import (
     SearchConfig,
     calculator,
@@ -244,6 +246,40 @@ def test_seed_004_errors_of_read_file_are_worded_as_on_the_page():
         failure = execute_tool(read_file, {"path": path}, resources=files).failure
         assert isinstance(failure.error, ToolExecutionError)
         assert str(failure.error) == words
+
+
+def test_seed_004_read_file_without_files_says_the_line_that_gives_it_files(tmp_path):
+    """Seed 004, *readFileTool* and its retry flow: a path such as "/tmp/data.txt" is all that is given."""
+    file = tmp_path / "data.txt"
+    file.write_text("1")
+    result = execute_tool(read_file, {"path": str(file)})
+    line = (
+        f"execute_tool(read_file, {{'path': {str(file)!r}}}, "
+        f"resources={{Filesystem: HostFilesystem({str(tmp_path)!r})}})"
+    )
+    assert "from toolhaft.resources import Filesystem, HostFilesystem" in result.message
+    assert line in result.message
+    names = {"Filesystem": Filesystem, "HostFilesystem": HostFilesystem}
+    done = eval(line, {"execute_tool": execute_tool, "read_file": read_file, **names})  # noqa: S307 -- the line of the message
+    assert done.value == {"content": "1", "size": 1}
+
+
+def test_seed_004_wikipedia_needs_no_configuration(monkeypatch):
+    """Seed 004, *wikipediaTool*: no key and no configuration; a refusal names what to set."""
+    page = {"key": "Ada", "title": "Ada", "description": "", "excerpt": ""}
+    body = json.dumps({"pages": [page], "title": "Ada", "extract": "A mathematician."}).encode()
+    agents, statuses = [], [200, 200, 403, 429]
+
+    def fetch(_, url, *, headers, **__):
+        agents.append(headers["User-Agent"])
+        return HttpResponse(status=statuses.pop(0), headers={}, body=body, url=url)
+
+    monkeypatch.delenv("TOOLHAFT_CONTACT", raising=False)
+    monkeypatch.setattr(HttpClient, "fetch", fetch)
+    assert execute_tool(wikipedia, {"query": "Ada"}).value["summary"] == "A mathematician."
+    assert set(agents) == {f"toolhaft/{version('toolhaft')} (wikipedia tool)"}
+    for _ in (403, 429):
+        assert "TOOLHAFT_CONTACT" in execute_tool(wikipedia, {"query": "Ada"}).message
 
 
 def test_seed_004_retry_flow():

@@ -17,6 +17,7 @@ from toolhaft.backends.timers import Timer
 
 GRACE_S: Final = 0.1
 """How long a cancelled handler may clean up before it is abandoned."""
+_LONGEST_TIMER_S: Final = 3600.0
 
 _LOCAL: Final = threading.local()
 
@@ -93,8 +94,34 @@ class _Alarm(Timer):
             raise TimeIsUpError(was_abandoned=self.is_abandoned) from error
 
 
-async def drive(handler: Coroutine[Any, Any, Any], timeout_s: float) -> object:
+class _MovingAlarm(_Alarm):
+    """An alarm whose time limit moves: `left_s` returns how far away it is."""
+
+    def __init__(self, task: asyncio.Task[Any], left_s: Callable[[], float]) -> None:
+        self.left_s = left_s
+        super().__init__(task, _timer_s(left_s))
+
+    def ring(self) -> None:
+        """Called when the limit may have been reached, and at the end of a grace period."""
+        loop = self.task.get_loop()
+        self.limit_at = loop.time() + self.left_s()
+        if self.has_timed_out or self.is_in_grace or self.limit_at <= loop.time():
+            super().ring()
+        else:
+            self.begin(loop, _timer_s(self.left_s))
+
+
+def _timer_s(left_s: Callable[[], float]) -> float:
+    """The length of a timer that checks the time limit: a loop cannot wait forever."""
+    return max(0.0, min(left_s(), _LONGEST_TIMER_S))
+
+
+async def drive(
+    handler: Coroutine[Any, Any, Any], timeout_s: float, left_s: Callable[[], float] | None = None
+) -> object:
     """Run a handler in the current task; starts a timer only if it suspends.
+
+    `left_s` replaces the time limit by one that may move meanwhile.
 
     Raises:
         TimeIsUpError: if it was stopped at its time limit.
@@ -104,18 +131,21 @@ async def drive(handler: Coroutine[Any, Any, Any], timeout_s: float) -> object:
         waits_for = handler.send(None)
     except StopIteration as done:
         return done.value
-    return await drive_on(handler, waits_for, timeout_s)
+    return await drive_on(handler, waits_for, timeout_s, left_s)
 
 
 @types.coroutine
 def drive_on(
-    handler: Coroutine[Any, Any, Any], waits_for: object, timeout_s: float
+    handler: Coroutine[Any, Any, Any],
+    waits_for: object,
+    timeout_s: float,
+    left_s: Callable[[], float] | None = None,
 ) -> Generator[Any, Any, Any]:
     """Continue a handler that has begun and waits for something."""
     task = asyncio.current_task()
     if task is None:
         raise RuntimeError("an async handler that waits needs a running task")
-    alarm = _Alarm(task, timeout_s)
+    alarm = _Alarm(task, timeout_s) if left_s is None else _MovingAlarm(task, left_s)
     value: object = None
     error: BaseException | None = None
     try:
@@ -157,6 +187,7 @@ class LoopJob:
     wake: Callable[[], None] | None = None
     loop: asyncio.AbstractEventLoop | None = None
     task: asyncio.Task[None] | None = None
+    left_s: Callable[[], float] | None = None
     _unbegun: list[bool] = field(default_factory=lambda: [True], init=False)
 
     def begin(self) -> bool:
@@ -169,7 +200,7 @@ class LoopJob:
     async def run(self) -> None:
         """Run the handler, then call `wake`."""
         try:
-            self.value = await drive(self.start(), self.timeout_s)
+            self.value = await drive(self.start(), self.timeout_s, self.left_s)
         except BaseException as error:  # noqa: BLE001 -- the waiting side handles it
             self.error = error
         if self.wake is not None:

@@ -54,6 +54,10 @@ class ProcessJob:
     context: Mapping[str, object] | None = None
     serve: ServeOperation | None = None
     types: Callable[[], Iterable[type]] | None = None
+    until: Callable[[], float] | None = None
+    """By when it must be done, by the monotonic clock; replaces `timeout_s`. It is called again after the
+    handler has started and after each operation, because they may give the handler more time."""
+    on_start: Callable[[], None] | None = None
     has_started: bool = field(default=False, init=False)
     """True once the handler may have begun to run."""
     was_killed: bool = field(default=False, init=False)
@@ -73,6 +77,8 @@ class ProcessJob:
     def start(self) -> None:
         """Record that the handler may have begun to run."""
         self.has_started = True
+        if self.on_start is not None:
+            self.on_start()
 
     def find_type(self, name: str) -> type | None:
         """A type that the worker may send objects of; None if it may not."""
@@ -168,10 +174,11 @@ class ProcessPool:
             Exception: from the handler.
         """
         _refuse_while_loading()
-        until = math.inf if job.timeout_s is None else time.monotonic() + job.timeout_s
+        ends_at = math.inf if job.timeout_s is None else time.monotonic() + job.timeout_s
+        until = job.until or (lambda: ends_at)
         job.ending = "not_run"
         content = _pack(job)
-        worker = self._take(job, until)
+        worker = self._take(job, until())
         try:
             return self._run_on(worker, job, content, until)
         finally:
@@ -192,7 +199,9 @@ class ProcessPool:
             raise _killed(job)
         return worker
 
-    def _run_on(self, worker: WorkerHandle, job: ProcessJob, content: bytes, until: float) -> object:
+    def _run_on(
+        self, worker: WorkerHandle, job: ProcessJob, content: bytes, until: Callable[[], float]
+    ) -> object:
         number = worker.number
         if not job.on_kill(lambda: worker.kill(number)):
             raise _killed(job)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from math import inf
+from time import monotonic
 from types import ModuleType, NoneType
 from typing import Final, Protocol, TypeVar, cast
 
@@ -15,8 +17,9 @@ from toolhaft.errors import ToolExecutionError
 
 ResourceT = TypeVar("ResourceT")
 
-_COPIED: Final = ("prompt", "rendered_prompt", "adapter", "deadline", "principal", "call")
+_COPIED: Final = ("prompt", "rendered_prompt", "adapter", "deadline", "time_limit", "principal", "call")
 _SLICE: Final = "session.slice."
+_BEAT_EVERY_S: Final = 0.01
 
 _Number: Final = (int, float, NoneType)
 _FILES: Final[Mapping[str, Mapping[str, tuple[type, ...]]]] = {
@@ -245,16 +248,26 @@ class RemoteResources:
             self._files = files
         return cast("ResourceT", self._files)
 
+    def __getitem__(self, kind: type[ResourceT]) -> ResourceT:
+        return self.get(kind)
+
 
 class RemoteWatcher:
     """Sends heartbeats and progress to the host, without waiting."""
 
     def __init__(self, link: HostLink) -> None:
         self._link = link
+        self._last_beat = -inf
+
+    def raise_if_ended(self) -> None:
+        """Do nothing: when the call ends, this process is killed."""
 
     def beat(self) -> None:
-        """Send a heartbeat."""
-        self._link.notify("beat")
+        """Send a heartbeat, unless another one was sent just before."""
+        now = monotonic()
+        if now - self._last_beat >= _BEAT_EVERY_S:
+            self._last_beat = now
+            self._link.notify("beat")
 
     def progress(self, done: float | None, total: float | None, message: str) -> None:
         """Report the progress of the handler."""

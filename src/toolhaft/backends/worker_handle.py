@@ -152,22 +152,22 @@ class WorkerHandle:
         *,
         serve: ServeOperation,
         find_type: TypeFinder,
-        until: float,
+        until: Callable[[], float],
         on_start: Callable[[], None],
     ) -> tuple[int, object]:
         """Run a job; returns RESULT and its value, or RAISED or NOT_RUN and an exception.
 
         Calls `on_start` as soon as the handler may have begun to run. `find_type` finds the types of what the
-        worker sends.
+        worker sends. `until` returns by when the job must be done; it is called again after each message.
 
         Raises:
             WorkerTimeoutError: if it is not done in time; it still runs.
             WorkerDiedError: if the worker ended.
         """
-        self._until = until
         is_new = handler not in self._started_handlers
         if not is_new:
             on_start()
+        self._until = until()
         try:
             self._send(JOB, self._envelope(content, reports_start=is_new))
             while True:
@@ -180,7 +180,8 @@ class WorkerHandle:
                     on_start()
                 else:
                     self._respond(kind, payload, serve, find_type)
-                if time.monotonic() >= until:  # a handler that never stops sending never lets us wait
+                self._until = until()
+                if time.monotonic() >= self._until:  # a handler that never stops sending never lets us wait
                     raise WorkerTimeoutError
         except ChannelClosedError:
             self._raise_death()

@@ -211,6 +211,9 @@ class _PlatformResources:
             raise ResourceMissingError("no resources were given")
         return self._resources.get(kind)
 
+    def __getitem__(self, kind: type[_ResourceT]) -> _ResourceT:
+        return self.get(kind)
+
 
 def _with_access(context: ToolContext, access: PlatformAccess) -> ToolContext:
     try:
@@ -220,6 +223,7 @@ def _with_access(context: ToolContext, access: PlatformAccess) -> ToolContext:
     return ToolContext(
         session=context.session,
         deadline=context.deadline,
+        time_limit=context.time_limit,
         resources=_PlatformResources(resources, access),
         principal=context.principal,
         call=context.call,

@@ -14,8 +14,8 @@ from toolhaft.define.yaml import YamlTool, parse_tool, write_tool
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
-_OMITTED_OPTIONS: Final = ("isolation", "title")
-"""`isolation` concerns the tool's own code, not a call of its endpoint; the title is set separately."""
+_OMITTED_OPTIONS: Final = ("isolation", "stall_s", "title")
+"""`isolation` and `stall_s` concern the tool's own code, not its endpoint; the title is set separately."""
 _SIMPLE_KEYWORDS: Final = ("type", "description", "title", "enum", "default")
 
 
@@ -114,6 +114,8 @@ def _simplify(tool: AnyTool, notes: list[str]) -> Tool[object, object]:
     The tool at the endpoint still checks everything that is left out here.
     """
     options = {key: getattr(tool, key) for key in OPTION_NAMES if key not in _OMITTED_OPTIONS}
+    if tool.timeout_s is None:
+        notes.append("the file has the default time limit: a request to an endpoint cannot beat")
     title = tool.title or tool.name.replace("_", " ").replace("-", " ").capitalize()
     return Tool(
         name=tool.name,

@@ -77,6 +77,7 @@ def _facts(tool: AnyTool) -> dict[str, object]:
         "when_to_use": tool.when_to_use,
         "version": tool.version,
         "timeout_s": tool.timeout_s,
+        "stall_s": tool.stall_s,
         "retryable": tool.retryable,
         "rate": tool.rate,
         "requires": [*tool.requires],
@@ -99,9 +100,12 @@ def _lines(listing: Listing, tool: AnyTool) -> Iterator[str]:
     yield f"  {listing.store}{place}, {listing.share}, " + _state(tool)
     if listing.shadows:
         yield f"  hides: {'; '.join(listing.shadows)}"
-    yield f"  effect {tool.effect}, at most {tool.timeout_s:g} s" + (
-        "" if tool.retryable else ", not retryable"
-    )
+    limits = ["no time limit" if tool.timeout_s is None else f"at most {tool.timeout_s:g} s"]
+    if tool.stall_s is not None:
+        limits.append(f"at most {tool.stall_s:g} s without a sign of life")
+    if not tool.retryable:
+        limits.append("not retryable")
+    yield f"  effect {tool.effect}, {', '.join(limits)}"
     facts = {"rate limit": tool.rate, "version": tool.version, "tags": ", ".join(tool.tags)}
     yield from (f"  {name}: {fact}" for name, fact in facts.items() if fact)
     yield from _running(tool)

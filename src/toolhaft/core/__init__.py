@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolhaft.core.context import ToolContext as ToolContext
     from toolhaft.core.conversion import to_tool as to_tool
     from toolhaft.core.effect import Effect as Effect
+    from toolhaft.core.events import Beat as Beat
     from toolhaft.core.events import Chunk as Chunk
     from toolhaft.core.events import Progress as Progress
     from toolhaft.core.events import ToolInvoked as ToolInvoked
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Audio": "content",
+    "Beat": "events",
     "Budget": "limits",
     "BudgetTracker": "limits",
     "Chunk": "events",

@@ -16,6 +16,10 @@ _put = object.__setattr__
 class Watcher(Protocol):
     """Receives heartbeats and progress from a running handler."""
 
+    def raise_if_ended(self) -> None:
+        """Raise CallEndedError if the call has ended."""
+        ...
+
     def beat(self) -> None:
         """Receive a heartbeat; raises CallEndedError if the call has ended."""
         ...
@@ -44,6 +48,7 @@ class ToolContext:
         "prompt",
         "rendered_prompt",
         "session",
+        "time_limit",
     )
 
     prompt: object
@@ -51,6 +56,9 @@ class ToolContext:
     adapter: object
     session: SessionPort
     deadline: Deadline | None
+    """The deadline that the executor or the call was given; None if nobody set one."""
+    time_limit: Deadline | None
+    """When this call is stopped: after the tool's `timeout_s`, or at an earlier deadline; None if never."""
     budget_tracker: BudgetTracker | None
     principal: Principal | None
     call: ToolCall | None
@@ -66,6 +74,7 @@ class ToolContext:
         adapter: object = None,
         session: object = None,
         deadline: Deadline | None = None,
+        time_limit: Deadline | None = None,
         budget_tracker: BudgetTracker | None = None,
         resources: Resources | None = None,
         principal: Principal | None = None,
@@ -78,6 +87,7 @@ class ToolContext:
         _put(self, "adapter", adapter)
         _put(self, "session", session)
         _put(self, "deadline", deadline)
+        _put(self, "time_limit", deadline if time_limit is None else time_limit)
         _put(self, "budget_tracker", budget_tracker)
         _put(self, "principal", principal)
         _put(self, "call", call)
@@ -87,7 +97,7 @@ class ToolContext:
 
     @property
     def resources(self) -> Resources:
-        """The resources of this call, by type: `context.resources.get(Filesystem)`.
+        """The resources of this call, by type: `context.resources[Database]`.
 
         Raises:
             ResourceMissingError: if the executor has no resources.
@@ -119,15 +129,26 @@ class ToolContext:
             ResourceMissingError: if the executor has no catalog that can be searched.
             CallEndedError: if the call has ended.
         """
-        self.beat()
+        self.raise_if_ended()
         if self._finder is None:
             raise ResourceMissingError(
                 "tools cannot be found from here: the handler runs in a process, or without an executor"
             )
         return self._finder.find_tools(text, limit=limit, principal=self.principal)
 
+    def raise_if_ended(self) -> None:
+        """Find out whether the call has ended, without a heartbeat: for a handler that waits for others.
+
+        Raises:
+            CallEndedError: if the call timed out or was cancelled; further work has no effect.
+        """
+        if self._watcher is not None:
+            self._watcher.raise_if_ended()
+
     def beat(self) -> None:
-        """Send a heartbeat; a long-running handler calls it to find out whether its call has ended.
+        """Send a heartbeat: a long-running handler calls it to show that it still works.
+
+        The host sees it, and a tool with `stall_s` needs it to go on.
 
         Raises:
             CallEndedError: if the call timed out or was cancelled; further work has no effect.

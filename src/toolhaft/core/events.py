@@ -1,4 +1,4 @@
-"""The events of calls: one ToolInvoked per call, progress and chunks while it runs."""
+"""The events of calls: one ToolInvoked per call; progress, beats and chunks while it runs."""
 
 from __future__ import annotations
 
@@ -56,6 +56,15 @@ class Progress:
     done: float | None = None
     total: float | None = None
     message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beat:
+    """A sign that the handler of a running call still works."""
+
+    call_id: str
+    running_s: float = 0.0
+    """Seconds since the handler was started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

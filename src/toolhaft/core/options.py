@@ -36,6 +36,7 @@ class CallOptions(TypedDict, total=False):
 
     effect: Effect | Literal["read", "idempotent", "reversible", "irreversible"]
     timeout_s: float | None
+    stall_s: float | None
     retryable: bool
     max_attempts: int
     isolation: Isolation | None
@@ -75,6 +76,7 @@ def resolve_options(options: Mapping[str, object]) -> dict[str, object]:
     if resolved["metadata"]:
         inherited = metadata_options(cast("Mapping[str, object]", resolved["metadata"]))
         resolved |= {name: value for name, value in inherited.items() if name not in options}
+    _bound(resolved)
     if resolved["cache_s"] is not None and resolved["effect"] is not Effect.READ:
         raise DefinitionError(
             f"a tool with effect {resolved['effect']!s} cannot be cached",
@@ -142,6 +144,19 @@ def refuse_unknown_keywords(cls: type[ClassT]) -> type[ClassT]:
     return cls
 
 
+def _bound(resolved: dict[str, object]) -> None:
+    """Make sure that every call is bounded: without `stall_s`, no time limit means the default one."""
+    timeout_s, stall_s = resolved["timeout_s"], cast("float | None", resolved["stall_s"])
+    if timeout_s is None and stall_s is None:
+        resolved["timeout_s"] = DEFAULT_TIMEOUT_S
+    if stall_s is not None and isinstance(timeout_s, float) and stall_s > timeout_s:
+        raise DefinitionError(
+            f"a stall_s of {stall_s:g} s has no effect with a timeout_s of {timeout_s:g} s",
+            place="stall_s",
+            fix="give timeout_s=None, so that the tool may run as long as it beats, or a longer timeout_s",
+        )
+
+
 def _refuse(name: str, value: object, wanted: str) -> DefinitionError:
     return DefinitionError(
         f"{value!r:.80} is not {wanted}", place=name, fix=f"give {name} {wanted}, or leave it out"
@@ -176,11 +191,6 @@ def _seconds(name: str, value: object) -> float | None:
         return float(value)
     except OverflowError:
         raise _refuse(name, value, "a positive number of seconds") from None
-
-
-def _timeout(name: str, value: object) -> float:
-    # a call is always bounded: None means the default
-    return _seconds(name, value) or DEFAULT_TIMEOUT_S
 
 
 def _count(name: str, value: object) -> int:
@@ -232,7 +242,8 @@ def _examples(name: str, value: object) -> tuple[ToolExample[object, object], ..
 
 _OPTIONS: Final[Mapping[str, tuple[Callable[[str, object], object], object]]] = {
     "effect": (_effect, Effect.IRREVERSIBLE),
-    "timeout_s": (_timeout, DEFAULT_TIMEOUT_S),
+    "timeout_s": (_seconds, DEFAULT_TIMEOUT_S),
+    "stall_s": (_seconds, None),
     "retryable": (_flag, True),
     "max_attempts": (_count, 3),
     "isolation": (_isolation, None),

@@ -176,7 +176,7 @@ class Filesystem(Snapshotable, Protocol):
 
 
 class Resources(Protocol):
-    """The resources of a call, by type."""
+    """The resources of a call, by type: `resources[Database]` and `resources.get(Database)` are the same."""
 
     def get(self, kind: type[ThingT]) -> ThingT:
         """The call's view of a resource.
@@ -185,6 +185,8 @@ class Resources(Protocol):
             ResourceError: if there is none of this type.
         """
         ...
+
+    def __getitem__(self, kind: type[ThingT]) -> ThingT: ...
 
 
 class ToolFinder(Protocol):

@@ -26,6 +26,7 @@ ResultT = TypeVar("ResultT")
 OPTION_NAMES = (
     "effect",
     "timeout_s",
+    "stall_s",
     "retryable",
     "max_attempts",
     "isolation",
@@ -83,7 +84,9 @@ class Tool(Generic[ParamsT, ResultT]):
         version: str | None
         accepts_overrides: bool
         effect: Effect
-        timeout_s: float
+        timeout_s: float | None
+        """None only with a `stall_s`: the handler may run as long as it beats."""
+        stall_s: float | None
         retryable: bool
         max_attempts: int
         isolation: Isolation | None

@@ -36,6 +36,7 @@ class ToolConfig:
     output_schema: Mapping[str, object] | bool | None = None
     execute: Callable[..., object] | None = None
     timeout_s: float | None = DEFAULT_TIMEOUT_S
+    stall_s: float | None = None
     retryable: bool = True
     effect: Effect | str = Effect.IRREVERSIBLE
     max_attempts: int = 3

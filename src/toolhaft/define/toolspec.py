@@ -73,6 +73,7 @@ class BaseTool:
     spec: ClassVar[ToolSpec]
     effect: ClassVar[Effect | Literal["read", "idempotent", "reversible", "irreversible"]]
     timeout_s: ClassVar[float | None]
+    stall_s: ClassVar[float | None]
     retryable: ClassVar[bool]
     max_attempts: ClassVar[int]
     isolation: ClassVar[Isolation | None]

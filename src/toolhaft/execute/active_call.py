@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from math import inf
 from time import monotonic
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
@@ -16,7 +17,7 @@ from toolhaft.core.call import ToolCall
 from toolhaft.core.canonical_json import canonical_text
 from toolhaft.core.context import ToolContext, Watcher
 from toolhaft.core.conversion import AnyTool
-from toolhaft.core.events import Chunk, Progress
+from toolhaft.core.events import Beat, Chunk, Progress
 from toolhaft.core.limits import Deadline
 from toolhaft.core.masking import ArgumentMask, SecretTexts, mask_text
 from toolhaft.core.principal import Principal
@@ -24,6 +25,7 @@ from toolhaft.errors import CallEndedError
 from toolhaft.execute.approval import PendingApproval
 from toolhaft.execute.attempts import Attempts, EarlierFailures
 from toolhaft.execute.setup import Setup
+from toolhaft.execute.stall_limit import StallLimit, start_limit_s
 from toolhaft.execute.throttling import FairSemaphore, Ticket
 from toolhaft.execute.waiting import Waiter
 from toolhaft.resources import CallResources, ResourceRegistry
@@ -35,6 +37,8 @@ from toolhaft.session import Session
 _NO_CALLS_S: Final = 60.0
 _LONGEST_RECORD: Final = 10_000
 """Characters of arguments or a result in an event or on a span."""
+_BEAT_EVERY_S: Final = 0.1
+"""A caller that streams a call gets no more beats than this, however often the handler beats."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -70,13 +74,21 @@ class Report(NamedTuple):
 
 
 class CallStream:
-    """The receiver of the chunks and the progress of a streamed call."""
+    """The receiver of the chunks, the progress and the beats of a streamed call."""
 
-    __slots__ = ("emit", "has_chunks")
+    __slots__ = ("_last_beat", "emit", "has_chunks")
 
-    def __init__(self, emit: Callable[[Chunk | Progress], None]) -> None:
+    def __init__(self, emit: Callable[[Beat | Chunk | Progress], None]) -> None:
         self.emit = emit
         self.has_chunks = False
+        self._last_beat = -inf
+
+    def beat(self, active: ActiveCall) -> None:
+        """Pass a beat on, unless another one was passed on just before."""
+        now = active.beat_at
+        if now - self._last_beat >= _BEAT_EVERY_S:
+            self._last_beat = now
+            self.emit(Beat(call_id=active.call.id, running_s=now - (active.began_at or now)))
 
 
 class ActiveCall:
@@ -86,6 +98,9 @@ class ActiveCall:
     params: Any = None
     """The checked parameters, once `parse` has run."""
     deadline: Deadline | None = None
+    """When the call must end: what was set, what a budget leaves, the limit of the call it is nested in."""
+    set_deadline: Deadline | None = None
+    """The earliest deadline that was set: of the executor, of this call, or of one that it is nested in."""
     principal: Principal | None = None
     nesting: ParentCall = ParentCall()
     approved: PendingApproval | None = None
@@ -101,6 +116,15 @@ class ActiveCall:
     context: ToolContext | None = None
     inner_scope: CommitScope | None = None
     """Where calls that its handler makes commit."""
+    took_s: float = 0.0
+    """How long its handler took; 0 if it was not run."""
+    began_at: float = 0.0
+    """When its handler was started, if that can take long, by the monotonic clock."""
+    beat_at: float = 0.0
+    """When its handler last gave a sign of life, by the monotonic clock; 0 if never."""
+    last_progress: Progress | None = None
+    stall: StallLimit | None = None
+    """The limit of a handler with `stall_s`, once it is started."""
     must_end_at: float = 0.0
     """By the monotonic clock, set by `nest`."""
     ended_at: float = 0.0
@@ -137,6 +161,7 @@ class ActiveCall:
         vars(new).update(
             vars(self), is_over=False, has_raised=False, ended_at=0.0, context=None, inner_scope=None
         )
+        vars(new).update(beat_at=0.0, last_progress=None, stall=None, took_s=0.0)
         return new
 
     def parents_irreversible_calls(self) -> Iterator[list[str]]:
@@ -149,8 +174,10 @@ class ActiveCall:
     def nested_scope(self) -> CommitScope:
         """Where calls that the handler makes commit: the handler's forks, or the scope of this call."""
         if self.inner_scope is None:
-            left_s = max(0.0, self.must_end_at - monotonic())
-            deadline = Deadline.after(left_s) if self.deadline is None else self.deadline.within(left_s)
+            deadline = self.deadline
+            if self.must_end_at != inf:
+                left_s = max(0.0, self.must_end_at - monotonic())
+                deadline = Deadline.after(left_s) if deadline is None else deadline.within(left_s)
             self.inner_scope = replace(self.scope, deadline=deadline, queue=FairSemaphore())
         return self.inner_scope
 
@@ -160,7 +187,34 @@ class ActiveCall:
 
     def queue_limit_s(self, tool: AnyTool) -> float:
         """How long a call of this tool may wait in a queue."""
-        return tool.timeout_s if self.deadline is None else min(tool.timeout_s, self.deadline.remaining())
+        limit_s = start_limit_s(tool)
+        return limit_s if self.deadline is None else min(limit_s, self.deadline.remaining())
+
+    def raise_if_ended(self) -> None:
+        """Tell the handler whether its call has ended.
+
+        Raises:
+            CallEndedError: if it has.
+        """
+        if self.stall is not None and self.stall.left_s() < 0:
+            self.is_over = True  # it has stalled, and could not be stopped before
+        if self.is_over:
+            raise CallEndedError(f"the call of {self.call.name!r} has ended: further work has no effect")
+
+    def give_sign(self) -> None:
+        """The handler lives: it has beaten, reported progress or yielded a chunk.
+
+        Raises:
+            CallEndedError: if its call has ended.
+        """
+        self.raise_if_ended()
+        now = monotonic()
+        live: ActiveCall | None = self
+        while live is not None:  # a handler that waits for a call that it made cannot beat itself
+            live.beat_at = now
+            if live.stall is not None and not live.is_over:
+                live.stall.extend(now)
+            live = live.nesting.parent
 
     def beat(self) -> None:
         """Heartbeat of the handler.
@@ -168,8 +222,9 @@ class ActiveCall:
         Raises:
             CallEndedError: if its call has ended.
         """
-        if self.is_over:
-            raise CallEndedError(f"the call of {self.call.name!r} has ended: further work has no effect")
+        self.give_sign()
+        if self.stream is not None:
+            self.stream.beat(self)
 
     def emit_chunk(self, value: object) -> None:
         """Pass a part of the result to the caller that streams this call."""
@@ -179,9 +234,10 @@ class ActiveCall:
 
     def progress(self, done: float | None, total: float | None, message: str) -> None:
         """Pass the handler's progress to the caller that streams this call."""
-        self.beat()
+        self.give_sign()
+        self.last_progress = Progress(call_id=self.call.id, done=done, total=total, message=message)
         if self.stream is not None:
-            self.stream.emit(Progress(call_id=self.call.id, done=done, total=total, message=message))
+            self.stream.emit(self.last_progress)
 
 
 CURRENT: ContextVar[ActiveCall | None] = ContextVar("toolhaft_active_call", default=None)
@@ -224,14 +280,17 @@ def context_of(
     *,
     watcher: Watcher | None = None,
 ) -> ToolContext:
-    """The context of a call with these forks; its deadline includes the tool's own limit."""
+    """The context of a call with these forks."""
     limit_s, deadline = tool.timeout_s, active.deadline
+    if limit_s is not None:
+        deadline = Deadline.after(limit_s) if deadline is None else deadline.within(limit_s)
     return ToolContext(
         prompt=setup.prompt.prompt,
         rendered_prompt=setup.prompt.rendered,
         adapter=setup.inputs.adapter,
         session=session,
-        deadline=Deadline.after(limit_s) if deadline is None else deadline.within(limit_s),
+        deadline=active.set_deadline,
+        time_limit=deadline,
         budget_tracker=setup.limits.budget,
         resources=resources,
         principal=active.principal,

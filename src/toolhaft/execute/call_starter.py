@@ -23,6 +23,7 @@ from toolhaft.execute.steps.limit import takes_turns
 from toolhaft.execute.waiting import BLOCKING_WAITER, LOOP_WAITER
 
 _MOST_CALLERS: Final = 10_000
+_ENDED_PARENT_S: Final = 60.0
 
 
 class CallStarter:
@@ -114,9 +115,13 @@ class CallStarter:
         if principal is not None or deadline is not None:
             check_options({"principal": principal, "deadline": deadline})
         setup = self._setup
+        active.set_deadline = deadline
         if parent is not None and (not IN_POOL.get() or parent.scope.setup.ids is setup.ids):
             principal = nest_in(active, parent, setup, principal)
+            active.set_deadline = earlier(parent.set_deadline, deadline)
             deadline = earlier(deadline, parent.nested_scope().deadline)
+            if deadline is None and parent.is_over:  # a deadline makes the step `limit` check the parent
+                deadline = Deadline.after(_ENDED_PARENT_S)
         default = setup.permission.principal
         active.principal = default
         if principal is not None and principal != default:
@@ -125,6 +130,7 @@ class CallStarter:
         if not setup.has_bounded_calls and (active.principal is not default or deadline is not None):
             self._on_bounded_call()
         limits = setup.limits
+        active.set_deadline = earlier(limits.deadline, active.set_deadline)
         active.deadline = earlier(limits.deadline, deadline)
         if limits.budget is not None and (left_s := limits.budget.remaining_s()) is not None:
             active.deadline = earlier(active.deadline, Deadline.after(left_s))

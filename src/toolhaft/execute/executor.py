@@ -11,8 +11,8 @@ from types import CoroutineType, MappingProxyType
 from typing import Any, Final, Self
 
 from toolhaft.core.call import ToolCall
-from toolhaft.core.conversion import AnyResult, AnyTool, to_tool
-from toolhaft.core.events import Chunk, Progress
+from toolhaft.core.conversion import AnyResult, AnyTool
+from toolhaft.core.events import Beat, Chunk, Progress
 from toolhaft.core.limits import Budget, BudgetTracker, Deadline, RetryPolicy
 from toolhaft.core.options import refuse_unknown_keywords
 from toolhaft.core.principal import Principal
@@ -27,8 +27,9 @@ from toolhaft.execute.found_tools import DEFAULT_FOUND, FoundTools
 from toolhaft.execute.inputs import CatalogSearch, check_options, gather_tools, not_a_call, read_allowed
 from toolhaft.execute.model_turn import collect_results, leave_queue, outcome_of, run_call, stream
 from toolhaft.execute.pipeline import Chains, Observer, Step, StepAnswer, ToolStep, resolve
-from toolhaft.execute.prompt_parts import PromptParts, port_of, read_prompt, required_port
+from toolhaft.execute.prompt_parts import PromptParts, read_prompt, required_port
 from toolhaft.execute.result_memory import ResultMemory
+from toolhaft.execute.running_calls import RunningCall
 from toolhaft.execute.setup import CallLimits, EventIds, HandlerInputs, Permission, Setup, ToolSet
 from toolhaft.execute.steps import (
     invoke,
@@ -213,8 +214,13 @@ class ToolExecutor:
 
     @property
     def stats(self) -> Stats:
-        """How many handlers were abandoned, were killed or overran."""
+        """Counts and durations per tool, and how many handlers were abandoned, were killed or overran."""
         return self._setup.workers.stats
+
+    @property
+    def running(self) -> tuple[RunningCall, ...]:
+        """The calls whose handlers run now, oldest first: since when, and when each last beat."""
+        return self._setup.workers.running.list()
 
     def pipeline(self, name: str) -> tuple[str, ...]:
         """The names of the steps that calls of a tool pass through, from the outside in.
@@ -313,8 +319,8 @@ class ToolExecutor:
 
     async def astream(
         self, call: ToolCall, *, principal: Principal | None = None, deadline: Deadline | None = None
-    ) -> AsyncIterator[Chunk | Progress | AnyResult]:
-        """Every chunk and progress report of a call while it runs, then its result."""
+    ) -> AsyncIterator[Beat | Chunk | Progress | AnyResult]:
+        """Every chunk, progress report and beat of a call while it runs, then its result."""
         active = self._starter.begin_all([call], self._starter.loop, principal, deadline)[0]
         async with aclosing(stream(active, self._chains.find(call))) as items:
             async for item in items:
@@ -470,30 +476,3 @@ class ToolExecutor:
         with self._changing:
             self._setup.has_bounded_calls = True
             self._chains.clear()
-
-
-def execute_tool(
-    tool: object,
-    arguments: str | Mapping[str, object] | None = None,
-    **options: Any,  # noqa: ANN401 -- those of ToolExecutor
-) -> AnyResult:
-    """Run one tool once: its arguments are checked, its time is limited, its output is checked.
-
-    `options` are those of ToolExecutor, such as `session` and `resources`.
-
-    Raises:
-        DefinitionError: if it is not a tool.
-    """
-    made = to_tool(tool)
-    has_prompt = port_of(options.get("prompt")) is not None
-    given = options.get("resources")
-    if has_prompt and isinstance(given, ResourceRegistry):  # else `close` below would close it
-        options["resources"] = ResourceRegistry.stacked((given,))
-    options.setdefault("max_found_tools", 0)  # nobody can call a found tool afterwards
-    executor = ToolExecutor([made], **options)
-    try:
-        return executor.execute(ToolCall(name=made.name, arguments=arguments))
-    finally:
-        executor.end_workers()
-        if has_prompt:  # nobody else uses the resources that were created for the prompt
-            executor.close()

@@ -8,6 +8,7 @@ import re
 import sys
 import tempfile
 from contextlib import suppress
+from traceback import walk_tb
 from typing import Final, TypeGuard, TypeVar
 
 from toolhaft.backends.process_channel import describe_exit
@@ -40,6 +41,9 @@ LONGEST_MESSAGE: Final = 1800
 """Bytes of an error message that a model gets; with the advice it stays below 2 KB."""
 
 _LONGEST_READ: Final = 8000  # the rest of an exception's text is ignored
+
+_CALLERS: Final = ("toolhaft.execute.", "toolhaft.define.", "toolhaft.backends.threads")
+"""The modules that are between the executor and a handler."""
 
 OUTCOME_BY_EFFECT: Final[dict[Effect, tuple[Outcome, str]]] = {
     Effect.READ: ("nothing_happened", "Nothing happened: it may be called again."),
@@ -225,12 +229,16 @@ def _message(tool: AnyTool, error: BaseException, given: str) -> str:
     name = type(error).__name__
     if is_a(error, asyncio.CancelledError):
         return f"{tool.name} was cancelled from within"
-    hint = (
-        "; the handler did not take the arguments, or worked on a wrong type"
-        if is_a(error, TypeError)
-        else ""
-    )
+    hint = "; the handler did not take the arguments" if _is_refused_call(error) else ""
     return f"{tool.name} failed: {name}: {text}{hint}" if text else f"{tool.name} failed: {name}{hint}"
+
+
+def _is_refused_call(error: BaseException) -> bool:
+    """True for a TypeError that the call of the handler raised, before any code of the handler ran."""
+    if not isinstance(error, TypeError) or error.__traceback__ is None:
+        return False
+    modules = [str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__)]
+    return all(module.startswith(_CALLERS) for module in modules)
 
 
 def hide_host(text: str, given: str) -> str:

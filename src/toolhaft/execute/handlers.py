@@ -8,6 +8,7 @@ from copy import copy
 from enum import Enum, auto
 from functools import lru_cache, partial
 from itertools import groupby
+from math import inf
 from time import monotonic
 from typing import Any, Final, cast
 
@@ -16,7 +17,7 @@ from toolhaft.core.content import PART_TYPES, returned_parts, split_parts
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import ToolResult, plain_result
 from toolhaft.define.toolspec import ToolResponse
-from toolhaft.errors import ToolError, ToolTimeoutError
+from toolhaft.errors import CallEndedError, ToolError, ToolTimeoutError
 from toolhaft.execute.active_call import ActiveCall
 from toolhaft.execute.failures import (
     after_running,
@@ -128,7 +129,7 @@ def _gather(chunks: Iterator[object], tool: AnyTool, active: ActiveCall) -> obje
     chunks_so_far: list[object] = []
     try:
         for chunk in chunks:
-            active.beat()
+            active.give_sign()
             chunks_so_far.append(chunk)
             active.emit_chunk(chunk)
     finally:
@@ -142,7 +143,7 @@ async def drain_async(stream: AsyncIterator[object], tool: AnyTool, active: Acti
     chunks_so_far: list[object] = []
     try:
         async for chunk in stream:
-            active.beat()
+            active.give_sign()
             chunks_so_far.append(chunk)
             active.emit_chunk(chunk)
     finally:
@@ -237,12 +238,20 @@ def _with_parts(result: AnyResult, *, is_described: bool) -> AnyResult:
 
 def limit_of(tool: AnyTool, active: ActiveCall, since: float | None = None) -> float:
     """Seconds that the handler has, or had at `since`: until the tool's limit or an earlier deadline."""
+    limit_s = inf if tool.timeout_s is None else tool.timeout_s
     if active.deadline is None:
-        return tool.timeout_s
+        return limit_s
     left = active.deadline.remaining()
     if since is not None:
         left += monotonic() - since
-    return min(tool.timeout_s, left)
+    return min(limit_s, left)
+
+
+def is_late(tool: AnyTool, active: ActiveCall, began: float, took_s: float) -> bool:
+    """True if a handler that has ended should have been stopped before."""
+    if active.stall is not None:
+        return began + took_s > active.stall.until()
+    return took_s > limit_of(tool, active, began)
 
 
 def late_result(tool: AnyTool, active: ActiveCall) -> AnyResult:
@@ -265,6 +274,8 @@ def error_result(tool: AnyTool, active: ActiveCall, error: BaseException) -> Any
         BaseException: exceptions of prompts and interrupts, which the caller gets instead of a result.
     """
     active.is_over = active.has_raised = True
+    if isinstance(error, CallEndedError) and active.stall is not None and active.stall.left_s() <= 0:
+        return timeout_result(tool, active, "it was stopped at its next beat")
     passing = reraised(error)
     if passing is None:
         return from_error(tool, error, _argument_text(active))
@@ -276,12 +287,16 @@ def error_result(tool: AnyTool, active: ActiveCall, error: BaseException) -> Any
 def timeout_result(tool: AnyTool, active: ActiveCall, how: str) -> AnyResult:
     """The result of a handler that was stopped at its limit, or returned after it."""
     active.is_over = True
+    if active.stall is not None and active.stall.is_stall:
+        message = f"{tool.name} stalled: it gave no sign of life for {active.stall.stall_s:g} s ({how})"
+        return after_running(tool, "timeout", message, error=ToolTimeoutError(message))
     if _has_used_up_budget(active):
         message = f"the budget of wall time was used up while {tool.name} ran ({how})"
         return after_running(tool, "budget", message)
     if active.deadline is not None and active.deadline.has_passed:
         return after_running(tool, "deadline", f"the deadline passed while {tool.name} ran ({how})")
-    message = f"{tool.name} exceeded its time limit of {tool.timeout_s:g} s ({how})"
+    limit = "" if tool.timeout_s is None else f" of {tool.timeout_s:g} s"
+    message = f"{tool.name} exceeded its time limit{limit} ({how})"
     return after_running(tool, "timeout", message, error=ToolTimeoutError(message))
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterable, Sequence
 
 from toolhaft.core.conversion import AnyResult
-from toolhaft.core.events import Chunk, Progress
+from toolhaft.core.events import Beat, Chunk, Progress
 from toolhaft.errors import VisibilityExpansionRequired
 from toolhaft.execute.active_call import ActiveCall, CallStream
 from toolhaft.execute.failures import refused
@@ -39,12 +39,14 @@ def leave_queue(active_calls: list[ActiveCall]) -> None:
             active.scope.queue.leave(active.ticket)
 
 
-async def stream(active: ActiveCall, chain: Step) -> AsyncGenerator[Chunk | Progress | AnyResult, None]:
-    """Every chunk and progress report of a call, then its result; leaving early cancels the call."""
+async def stream(
+    active: ActiveCall, chain: Step
+) -> AsyncGenerator[Beat | Chunk | Progress | AnyResult, None]:
+    """Every chunk, progress report and beat of a call, then its result; leaving early cancels the call."""
     loop = asyncio.get_running_loop()
-    items: asyncio.Queue[Chunk | Progress | None] = asyncio.Queue()
+    items: asyncio.Queue[Beat | Chunk | Progress | None] = asyncio.Queue()
 
-    def emit(item: Chunk | Progress) -> None:
+    def emit(item: Beat | Chunk | Progress) -> None:
         try:
             loop.call_soon_threadsafe(items.put_nowait, item)
         except RuntimeError:  # the loop is closed, and the caller with it

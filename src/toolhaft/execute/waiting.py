@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextvars import Context, copy_context
 from heapq import heappop, heappush
+from math import inf
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
@@ -122,6 +123,53 @@ class BlockingWaiter:
     def wait(self, start: Start, timeout_s: float | None) -> Generator[_Wait, bool, bool]:
         """Start an operation and wait for it; False if the time ran out first."""
         return (yield _Wait(start, timeout_s))
+
+
+class _WakeUp:
+    """The wake-up of an operation that is waited for several times; it is called once."""
+
+    __slots__ = ("_wake", "is_done")
+
+    def __init__(self) -> None:
+        self.is_done = False
+        self._wake: Callable[[], None] | None = None
+
+    def __call__(self) -> None:
+        self.is_done = True  # before the wake-up is read: `wait` sets that first and reads this afterwards
+        if self._wake is not None:
+            self._wake()
+
+    def wait(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+        if self.is_done:
+            wake()
+
+
+LeftSeconds = Callable[[], float]
+"""Returns how many seconds are left until a limit that may move."""
+
+
+async def wait_up_to(
+    waiter: Waiter, start: Start, limit_s: float, left_s: LeftSeconds | None, *, extra_s: float = 0.0
+) -> bool:
+    """Start an operation and wait for it; False if its time ran out first.
+
+    Its time is `limit_s`, or what `left_s` returns, which may grow meanwhile; and `extra_s` in both cases.
+    """
+    if left_s is None:
+        return await waiter.wait(start, limit_s + extra_s)
+    wake_up = _WakeUp()
+
+    def begin(wake: Callable[[], None]) -> None:
+        wake_up.wait(wake)
+        start(wake_up)
+
+    wait = begin
+    while (left := left_s() + extra_s) > 0:
+        if await waiter.wait(wait, None if left == inf else left):
+            return True
+        wait = wake_up.wait
+    return wake_up.is_done
 
 
 LOOP_WAITER = LoopWaiter()
@@ -272,17 +320,19 @@ async def run_coroutine(
     start: Callable[[], Coroutine[Any, Any, Any]],
     limit_s: float,
     on_end: Callable[[], None] | None = None,
+    left_s: LeftSeconds | None = None,
 ) -> object:
     """Run a coroutine on the caller's loop, or for a sync caller on the background loop; returns its value.
 
-    `on_end` is called on the background loop, as soon as the coroutine has ended there.
+    `on_end` is called on the background loop, as soon as the coroutine has ended there. `left_s` replaces the
+    limit by one that may grow meanwhile.
 
     Raises:
         TimeIsUpError: if it was stopped at its limit.
     """
     if waiter.is_loop:
-        return await drive(start(), limit_s)
-    job = LoopJob(start, limit_s, copy_context())
+        return await drive(start(), limit_s, left_s)
+    job = LoopJob(start, limit_s, copy_context(), left_s=left_s)
     loop = background()
 
     def submit(wake: Callable[[], None]) -> None:
@@ -295,7 +345,7 @@ async def run_coroutine(
         loop.submit(job)
 
     try:
-        woken = await waiter.wait(submit, limit_s + GRACE_S + _BLOCKED_LOOP_S)
+        woken = await wait_up_to(waiter, submit, limit_s, left_s, extra_s=GRACE_S + _BLOCKED_LOOP_S)
     except BaseException:
         loop.cancel(job)
         raise

@@ -12,7 +12,9 @@ from toolhaft.backends.process import ProcessJob, ProcessPool
 from toolhaft.backends.threads import Job, ThreadPool, shared_pool
 from toolhaft.core.conversion import AnyTool
 from toolhaft.errors import DefinitionError
-from toolhaft.execute.waiting import Waiter
+from toolhaft.execute.running_calls import RunningCalls
+from toolhaft.execute.tool_stats import ToolCounter, ToolCounters, ToolStats
+from toolhaft.execute.waiting import LeftSeconds, Waiter, wait_up_to
 
 _KILL_S: Final = 5.0
 """How long the pool may take to kill a process that has reached its limit."""
@@ -22,6 +24,7 @@ class Stats:
     """Counters of one executor; can be read at any time."""
 
     __slots__ = (
+        "_counters",
         "_lock",
         "_pool",
         "abandoned_tasks",
@@ -33,6 +36,7 @@ class Stats:
     def __init__(self, pool: ThreadPool) -> None:
         self._lock = Lock()
         self._pool = pool
+        self._counters = ToolCounters()
         self.abandoned_threads = 0
         """Handlers on a thread that were abandoned at their time limit or by a cancellation."""
         self.abandoned_tasks = 0
@@ -41,6 +45,15 @@ class Stats:
         """Handlers in a process that were killed."""
         self.overruns = 0
         """Handlers that could not be stopped and returned after their time limit."""
+
+    @property
+    def tools(self) -> Mapping[str, ToolStats]:
+        """Calls, failures and durations of each tool that was called, by name."""
+        return self._counters.read()
+
+    def counter_of(self, name: str) -> ToolCounter:
+        """What counts the calls of a tool."""
+        return self._counters.of(name)
 
     @property
     def abandoned(self) -> int:
@@ -135,6 +148,7 @@ class Workers:
     owns_threads: bool
     processes: WorkerProcesses
     stats: Stats
+    running: RunningCalls
 
     @staticmethod
     def create(
@@ -147,14 +161,21 @@ class Workers:
             owns_threads=max_threads is not None,
             processes=WorkerProcesses(max_processes, process_memory_bytes),
             stats=Stats(threads),
+            running=RunningCalls(),
         )
 
     async def run_in_process(
-        self, pool: ProcessPool, work: ProcessJob, waiter: Waiter, limit_s: float
+        self,
+        pool: ProcessPool,
+        work: ProcessJob,
+        waiter: Waiter,
+        limit_s: float,
+        left_s: LeftSeconds | None = None,
     ) -> Job | None:
         """Run a job in a process, on a thread that waits for it; None if the process does not answer in time.
 
-        The process is killed then, and if the caller is cancelled.
+        The process is killed then, and if the caller is cancelled. `left_s` replaces the limit by one that
+        may grow meanwhile.
         """
         job = Job(lambda: pool.run(work), copy_context())
 
@@ -163,7 +184,7 @@ class Workers:
             self.threads.submit(job)
 
         try:
-            await waiter.wait(submit, limit_s + _KILL_S)
+            await wait_up_to(waiter, submit, limit_s, left_s, extra_s=_KILL_S)
         except BaseException:
             work.kill()
             raise

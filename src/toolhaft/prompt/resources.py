@@ -56,6 +56,9 @@ class PromptResources:
             )
         return self.scope.get(kind)
 
+    def __getitem__(self, kind: type[_ResourceT]) -> _ResourceT:
+        return self.get(kind)
+
     def for_executor(self, given: ResourceSource) -> ResourceRegistry:
         """The resources of an executor: its own `given` ones first, then the open scope or a new one.
 

@@ -86,6 +86,9 @@ class CallResources:
                 resource = self._create(kind, acquired)
         return cast("ResourceT", resource)
 
+    def __getitem__(self, kind: type[ResourceT]) -> ResourceT:
+        return self.get(kind)
+
     def fork(self, *, read_only: bool = False) -> CallResources:
         """The resources of a nested call, whose changes become changes of this call."""
         return CallResources(self, read_only=read_only or self._read_only)

@@ -158,6 +158,9 @@ class ResourceRegistry:
             found = self._made.get(kind)
         return cast("ResourceT", self._create(kind) if found is None else found)
 
+    def __getitem__(self, kind: type[ResourceT]) -> ResourceT:
+        return self.get(kind)
+
     def provider_for(self, kind: type) -> Provider | None:
         """The provider of a resource that is created per call or use; None for a shared one."""
         layer = self._layer(kind)

@@ -70,8 +70,9 @@ class ToolRunner:
         call_timeout_s: float,
         token: str,
     ) -> None:
-        if tool.timeout_s > call_timeout_s:
-            tool = tool.replace(timeout_s=call_timeout_s)
+        if tool.timeout_s is None or tool.timeout_s > call_timeout_s:
+            keeps_stall = tool.stall_s is not None and tool.stall_s <= call_timeout_s
+            tool = tool.replace(timeout_s=call_timeout_s, stall_s=tool.stall_s if keeps_stall else None)
         self.name = tool.name
         self.effect = tool.effect
         self.version = version

@@ -30,7 +30,8 @@ from toolhaft.toolbox.untrusted_text import hidden_characters, show_untrusted
 
 MAX_REQUESTS: Final = 3
 """How often a request is sent if the service keeps asking to wait."""
-_BUSY: Final = (429, 503)
+_TOO_MANY: Final = 429
+_BUSY: Final = (_TOO_MANY, 503)
 _DENIED: Final = (401, 403)
 _MOVED: Final = (301, 302, 303, 307, 308)
 _LARGEST_ANSWER: Final = 2_000_000
@@ -103,6 +104,8 @@ class JsonService:
     """Masked wherever the service repeats them."""
     if_denied: str = ""
     """What to do if the key is not accepted."""
+    if_busy: str = ""
+    """What else to do if there are too many requests."""
     notice: str = ""
     """A note about the service for every error message."""
     wait_s: Callable[[Mapping[str, str]], float | None] = retry_after_s
@@ -189,7 +192,7 @@ def request_json(request: ServiceRequest, service: JsonService, context: ToolCon
     Raises:
         ServiceError: if the service does not respond, or refuses.
     """
-    deadline = None if context is None else context.deadline
+    deadline = None if context is None else context.time_limit
     if deadline is None:
         deadline = Deadline.after(_DEFAULT_S)
     sent = 0
@@ -201,7 +204,8 @@ def request_json(request: ServiceRequest, service: JsonService, context: ToolCon
             return _read(answer, service)
         if sent == MAX_REQUESTS or wait_s + _REQUEST_S > deadline.remaining():
             raise service.failed(
-                f"is busy (HTTP {answer.status}) and asks to wait {_seconds(wait_s)}; try again after that",
+                f"is busy (HTTP {answer.status}) and asks to wait {_seconds(wait_s)}; try again after that"
+                + _busy_fix(answer.status, service),
                 status=answer.status,
                 retry_after=wait_s,
             )
@@ -268,13 +272,18 @@ def _refusal(status: int, content: JSONValue, text: str, service: JsonService) -
     """How the service refused, with its own text if it sent one."""
     quoted = f", it said {text!r}" if text else ""
     if status in _BUSY:
-        return f"is busy (HTTP {status}{quoted}) and does not say for how long; try again later"
+        fix = _busy_fix(status, service)
+        return f"is busy (HTTP {status}{quoted}) and does not say for how long; try again later{fix}"
     if status in _DENIED or service.is_denied(content):
         what = "did not accept the key" if service.secrets else "refused the request"
         fix = f"; {service.if_denied}" if service.if_denied else ""
         return f"{what} (HTTP {status}{quoted}){fix}"
     moved = ", a redirect that is not followed: check the address" if status in _MOVED else ""
     return f"answered with HTTP {status}{quoted}{moved}"
+
+
+def _busy_fix(status: int, service: JsonService) -> str:
+    return f", or {service.if_busy}" if service.if_busy and status == _TOO_MANY else ""
 
 
 def _seconds(wait_s: float) -> str:

@@ -38,7 +38,7 @@ def test_only_the_first_hops_of_a_header_are_read():
 
 
 def test_a_request_has_at_most_a_day():
-    context = SimpleNamespace(deadline=SimpleNamespace(remaining=lambda: 10.0**9))
+    context = SimpleNamespace(time_limit=SimpleNamespace(remaining=lambda: 10.0**9))
     assert request_timeout_s(context) == 86_400.0
     assert request_timeout_s(None) == 10.0
 

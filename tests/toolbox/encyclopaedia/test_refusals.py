@@ -1,6 +1,7 @@
 """Invalid queries, contacts and responses, and their messages."""
 
 import json
+from importlib.metadata import version
 
 import pytest
 from hypothesis import given
@@ -77,11 +78,12 @@ def test_invalid_language_is_refused(language):
 def test_invalid_contact_is_refused(wiki, environment, contact):
     with pytest.raises(DefinitionError, match="is not a contact"):
         WikipediaConfig(contact=contact)
-    if isinstance(contact, str) and "\r" not in contact:
+    if isinstance(contact, str) and contact and "\r" not in contact:
         environment.setenv("TOOLHAFT_CONTACT", contact)
         result = wiki.look_up("metre", contact=None)
-        problem = "is neither an e-mail address nor a URL" if contact else "is not set"
-        assert f"TOOLHAFT_CONTACT {problem}, and nothing was sent" in result.message
+        assert (
+            "TOOLHAFT_CONTACT is neither an e-mail address nor a URL, and nothing was sent: set TOOLHAFT_CONTACT"
+        ) in result.message
         assert not wiki.asked
 
 
@@ -93,14 +95,27 @@ def test_contact_may_come_from_the_environment(wiki, environment, contact):
     assert f"({contact}; " in wiki.asked[0].headers["user-agent"]
 
 
-def test_nothing_is_sent_without_a_contact(wiki):
+@pytest.mark.parametrize("contact", [None, ""], ids=["unset", "empty"])
+def test_no_contact_is_needed(wiki, environment, contact):
+    if contact is not None:
+        environment.setenv("TOOLHAFT_CONTACT", contact)
+    wiki.say(PAGES, {"title": "Metre", "extract": "A length."})
+    assert wiki.look_up("metre", contact=None).success
+    assert wiki.asked[-1].headers["user-agent"] == f"toolhaft/{version('toolhaft')} (wikipedia tool)"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [Reply(status=403, body=PAGE), Reply(status=429), Reply(status=429, headers={"Retry-After": "60"})],
+    ids=["denied", "busy", "busy for a time"],
+)
+def test_a_refusal_names_the_contact_to_set(wiki, reply):
+    wiki.say(reply)
     result = wiki.look_up("metre", contact=None)
-    assert result.failure.kind == "failed"
-    assert (
-        "TOOLHAFT_CONTACT is not set, and nothing was sent: Wikimedia requires a contact for automated requests. "
-        "Set TOOLHAFT_CONTACT to your e-mail address or a URL of yours"
-    ) in result.message
-    assert not wiki.asked
+    assert f"HTTP {reply.status}" in result.message
+    assert "set TOOLHAFT_CONTACT to your e-mail address or a URL of yours" in result.message
+    wiki.say(reply)
+    assert "check that the contact in TOOLHAFT_CONTACT" in wiki.look_up("metre").message
 
 
 def test_wikipedia_is_set_up_by_a_config_alone():

@@ -1,8 +1,12 @@
 """The notes in the messages of the file tools."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolhaft import ToolCall, ToolExecutor, execute_tool, toolbox
+from toolhaft.errors import ResourceMissingError
+from toolhaft.resources import Filesystem, ResourceRegistry
 from toolhaft.toolbox.files.call_files import hidden_names_note, hidden_note
 from toolhaft.toolbox.untrusted_text import counted, hidden_characters
 
@@ -38,3 +42,38 @@ def test_counted_uses_singular_and_plural():
         "12,345 bytes",
     ]
     assert counted(2, "entry", "entries") == "2 entries"
+
+
+@pytest.mark.parametrize("name", ["read_file", "write_file", "list_directory", "file_reader", "file_info"])
+@pytest.mark.parametrize("is_absolute", [True, False], ids=["absolute", "relative"])
+def test_message_without_files_has_the_line_that_gives_them(tmp_path, monkeypatch, name, is_absolute):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/b.txt").write_text("x")
+    made = getattr(toolbox, name)
+    path = "a" if name == "list_directory" else "a/b.txt"
+    arguments = {"path": str(tmp_path / path) if is_absolute else path}
+    if name == "write_file":
+        arguments["content"] = 'it\'s "new"'
+    result = execute_tool(made, arguments)
+    assert not result.success
+    line = result.message.partition("Fix: ")[2].partition(" # ToolExecutor")[0]
+    imports, _, expression = line.partition("; ")
+    names = {name: made, "execute_tool": execute_tool}
+    exec(imports, names)  # noqa: S102 -- the line of the message, which a developer would copy
+    assert eval(expression, names).success  # noqa: S307 -- the same
+
+
+def test_long_arguments_are_not_repeated_in_the_message():
+    result = execute_tool(toolbox.write_file, {"path": "a", "content": "x" * 1000})
+    assert "execute_tool(write_file, ..., resources=" in result.message
+
+
+def test_a_filesystem_whose_own_part_is_missing_is_named():
+    registry = ResourceRegistry()
+    registry.provide(Filesystem, lambda resources: resources[int])
+    result = ToolExecutor([toolbox.read_file], resources=registry).execute(
+        ToolCall(name="read_file", arguments={"path": "a"})
+    )
+    assert "no resource int was given" in result.message
+    assert isinstance(result.failure.error.__cause__, ResourceMissingError)

@@ -17,7 +17,7 @@ class RefusedError(Exception):
 
 
 class PlanModel:
-    """The plan: None, or its objective and a list of [id, title, status]."""
+    """The plan: None, or its objective, a list of [id, title, status], and the last id of the session."""
 
     def __init__(self):
         self.plan = None
@@ -46,18 +46,22 @@ class PlanModel:
         getattr(self, name)(**arguments)
 
     def setup_plan(self, objective, initial_steps=()):
-        made = {"objective": stripped(objective), "steps": []}
-        for number, title in enumerate(initial_steps, 1):
+        last = self.last_id()
+        made = {"objective": stripped(objective), "steps": [], "last": last + len(initial_steps)}
+        for number, title in enumerate(initial_steps, last + 1):
             made["steps"].append([number, stripped(title), "pending"])
         self.plan = made
+
+    def last_id(self):
+        return 0 if self.plan is None else self.plan["last"]
 
     def add_step(self, steps):
         titles = [stripped(title) for title in steps]
         if not titles:
             raise RefusedError
         for title in titles:
-            last = self.plan["steps"][-1][0] if self.plan["steps"] else 0
-            self.plan["steps"].append([last + 1, title, "pending"])
+            self.plan["last"] += 1
+            self.plan["steps"].append([self.plan["last"], title, "pending"])
 
     def update_step(self, step_id, title=None, status=None):
         if title is None and status is None:
@@ -82,7 +86,7 @@ class PlanModel:
         known = status in ("active", "completed") and all(is_at in STATUSES for _, _, is_at in steps)
         if not known or ids != sorted(set(ids)) or min(ids, default=1) < 1:
             return "invalid_arguments"
-        self.plan = made
+        self.plan = {**made, "last": max([self.last_id(), *ids])}
         return "ok"
 
     def run(self, script, *, read_only=False):

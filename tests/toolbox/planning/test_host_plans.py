@@ -118,11 +118,18 @@ def test_ids_are_not_reused_after_a_host_removed_steps():
     )
 
 
+def test_ids_that_a_host_removed_are_not_reused():
+    world = World(SMALL, Plan("Go", steps=(PlanStep(1, "one"),)))
+    assert world.call("add_step", steps=["three"]).value.steps[-1] == PlanStep(3, "three")
+    world.session.dispatch(Plan("Go"))
+    assert world.call("add_step", steps=["four"]).value.steps == (PlanStep(4, "four"),)
+
+
 def test_a_plan_that_has_reached_the_last_id_is_not_extended():
     world = World(with_steps(PlanStep(LAST_ID - 1, "one")))
     assert world.refusal("add_step", steps=["two", "three"]) == (
         "invalid_arguments",
-        "the plan has no ids left for new steps. Call planning_setup_plan for a new one.",
+        "the session has no ids left for new steps: they need a new session.",
     )
     assert world.call("add_step", steps=["two"]).value.steps[-1] == PlanStep(LAST_ID, "two")
 

@@ -4,6 +4,7 @@ import pytest
 
 from tests.cases import each_case
 from tests.toolbox.planning.kit import COMPLETED, EVENTS, NO_PLAN, SMALL, World, each_way
+from toolhaft import Session
 from toolhaft.errors import ToolValidationError
 from toolhaft.session import append_all
 from toolhaft.toolbox.planning import AddStep, Plan, PlanStep, SetupPlan, UpdateStep
@@ -73,13 +74,29 @@ def test_a_new_title_keeps_the_status_and_a_new_status_the_title():
     assert world.plan.steps[0] == PlanStep(1, "first", "pending")
 
 
-def test_ids_count_up_and_a_new_plan_starts_at_one_again():
+def test_ids_count_up_and_a_new_plan_counts_on():
     world = World(SMALL, AddStep(("three",)))
     assert [step.step_id for step in world.plan.steps] == [1, 2, 3]
     result = world.call("setup_plan", objective="Anew", initial_steps=["a", "b"])
     assert result.message == "The plan is set up, with 2 steps; it replaces the one before."
-    assert world.plan == Plan("Anew", "active", (PlanStep(1, "a"), PlanStep(2, "b")))
+    assert world.plan == Plan("Anew", "active", (PlanStep(4, "a"), PlanStep(5, "b")))
     assert len(world.session[Plan]) == 1
+
+
+def test_ids_are_not_reused_after_a_plan_without_steps():
+    world = World(SMALL, SetupPlan("Think first"))
+    assert world.call("add_step", steps=["three"]).value.steps == (PlanStep(3, "three"),)
+    later = World(session=Session())
+    later.session.restore(world.session.snapshot(), types=[Plan])
+    assert later.call("setup_plan", objective="On", initial_steps=["four"]).value.steps == (
+        PlanStep(4, "four"),
+    )
+
+
+def test_a_failed_call_uses_up_no_ids():
+    world = World(SMALL)
+    assert not world.call("add_step", steps=["three", ""]).success
+    assert world.call("add_step", steps=["three"]).value.steps[-1] == PlanStep(3, "three")
 
 
 def test_a_completed_plan_can_be_read_and_replaced():

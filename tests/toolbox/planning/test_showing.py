@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from tests.cases import each_case
-from tests.toolbox.planning.kit import SMALL, World
+from tests.toolbox.planning.kit import World
 from toolhaft.toolbox.planning import Plan, PlanStep, SetupPlan, print_plan
 
 PLAN = Plan(
@@ -152,7 +152,7 @@ def test_a_terminal_without_rich_gets_markdown(monkeypatch):
 
 
 def test_what_cannot_be_shown_is_kept_as_it_is():
-    world = World(SMALL, SetupPlan("Go", ("a\nb\x1b",)))
+    world = World(SetupPlan("Go", ("a\nb\x1b",)))
     assert world.plan.steps == (PlanStep(1, "a\nb\x1b"),)
 
 

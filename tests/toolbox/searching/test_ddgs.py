@@ -74,7 +74,7 @@ def test_ddgs_timeout_fits_into_the_deadline(package):
 
 
 def test_default_timeout_applies_without_a_deadline(package):
-    context = types.SimpleNamespace(deadline=None)
+    context = types.SimpleNamespace(time_limit=None)
     assert web_search(SearchConfig(engine="ddgs")).handler({"query": "length"}, context).success
     assert package.made[0][0] == {"timeout": 5}
 

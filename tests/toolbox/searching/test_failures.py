@@ -236,7 +236,7 @@ class Ended:
     beats = 0
 
     def __init__(self):
-        self.deadline = Deadline.after(30)
+        self.time_limit = Deadline.after(30)
         self.resources = self
 
     def get(self, kind):

@@ -100,9 +100,11 @@ def with_default_headers(headers: Mapping[str, str], *, accept: str) -> dict[str
 
 def request_timeout_s(context: ToolContext | None) -> float:
     """Return a little less than the call has left, so that a timeout can still be reported."""
-    if context is None or context.deadline is None:
+    if context is None:
         return DEFAULT_S
-    left = context.deadline.remaining()
+    if context.time_limit is None:  # a tool with `stall_s` alone; without a call, nobody runs it
+        return DEFAULT_S if context.call is None else _MAX_S
+    left = context.time_limit.remaining()
     return min(max(left - _RESERVED_S, left * 0.9, 0.001), _MAX_S)
 
 

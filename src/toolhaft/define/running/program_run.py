@@ -77,6 +77,11 @@ class ProgramRun:
             raise
         _RUNNING.add(self)
 
+    @property
+    def output_bytes(self) -> int:
+        """How much the program has written so far."""
+        return len(self._stdout) + len(self._stderr)
+
     def stop(self) -> None:
         """Ask the waiting thread to kill the program and everything that it has started."""
         with self._lock:
@@ -136,7 +141,7 @@ class ProgramRun:
                 was_read = self._transfer(selector, key) or was_read
             if self._is_stopped:
                 return "stopped"
-            if len(self._stdout) + len(self._stderr) > self._max_bytes:
+            if self.output_bytes > self._max_bytes:
                 return "overflow"
             if has_ended and not was_read:
                 return "ended"

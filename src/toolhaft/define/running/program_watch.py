@@ -41,10 +41,16 @@ class _Watch:
 
     async def run_thread(self, context: ToolContext | None) -> None:
         self._thread.start()
+        seen = 0
         while not self._done.done():
             await asyncio.wait({self._done}, timeout=_POLL_S)
-            if context is not None:
-                context.beat()  # raises if the call is over; on a thread nothing else reports it
+            if context is None:
+                continue
+            if self._run.output_bytes > seen:  # what the program writes is a sign of life
+                seen = self._run.output_bytes
+                context.beat()
+            else:
+                context.raise_if_ended()  # on a thread nothing else reports that the call is over
 
     async def stop(self) -> None:
         self._run.stop()

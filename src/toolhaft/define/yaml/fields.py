@@ -115,8 +115,8 @@ def _url(key: str, value: JSONValue) -> str:
 
 
 def _option(key: str, value: JSONValue) -> JSONValue:
-    # with effect read, so that cache_s passes; the whole tool is checked later
-    resolve_options({"effect": "read", key: value})
+    # with effect read and no time limit, so that cache_s and stall_s pass; the whole tool is checked later
+    resolve_options({"effect": "read", "timeout_s": None, key: value})
     return value
 
 

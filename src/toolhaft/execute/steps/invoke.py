@@ -25,6 +25,7 @@ from toolhaft.execute.handlers import (
     drain,
     error_result,
     handler_kind,
+    is_late,
     is_pending,
     late_result,
     limit_of,
@@ -35,7 +36,8 @@ from toolhaft.execute.handlers import (
 )
 from toolhaft.execute.pipeline import Step, StepAnswer, resolve, then
 from toolhaft.execute.setup import Setup
-from toolhaft.execute.waiting import run_coroutine
+from toolhaft.execute.stall_limit import StallLimit
+from toolhaft.execute.waiting import run_coroutine, wait_up_to
 
 _STREAMS: Final = (HandlerKind.STREAM, HandlerKind.ASYNC_STREAM)
 
@@ -64,6 +66,8 @@ def invoke(tool: AnyTool, setup: Setup, _: Step) -> Step:
     if tool.handler is None:
         return _inactive(tool)
     run = _runner(tool, setup)
+    if tool.stall_s is not None:
+        run = _with_stall_limit(tool, run)
     return _noted_in_parents(tool, run) if tool.effect is Effect.IRREVERSIBLE else run
 
 
@@ -99,6 +103,16 @@ def _runner(tool: AnyTool, setup: Setup) -> Step:
     return _inline(tool, setup) if tool.isolation == "inline" else _on_thread(tool, setup)
 
 
+def _with_stall_limit(tool: AnyTool, run: Step) -> Step:
+    """Also stop a handler that gives no sign of life."""
+
+    def step(active: ActiveCall) -> StepAnswer:
+        active.stall = StallLimit(tool, active.deadline)
+        return run(active)
+
+    return step
+
+
 def _inactive(tool: AnyTool) -> Step:
     from toolhaft.define.running.activation import why_inactive  # noqa: PLC0415 -- few tools need it
 
@@ -116,24 +130,50 @@ def _inactive(tool: AnyTool) -> Step:
 
 
 def _inline(tool: AnyTool, setup: Setup) -> Step:
-    bind = binder(tool, setup)
     handler = cast("Callable[..., object]", tool.handler)
-    is_plain = tool.takes == "keywords" and tool.context_name is None
-    timeout_s, plain = tool.timeout_s, plain_types(tool)
+    is_plain = tool.takes == "keywords" and tool.context_name is None and tool.stall_s is None
+    quick_s, plain = _quick_s(tool), plain_types(tool)
+    run = _listed(tool, setup)
 
     def step(active: ActiveCall) -> StepAnswer:
         if active.deadline is not None and active.deadline.has_passed:
             return late_result(tool, active)
         began = monotonic()
         try:
-            value = handler(**active.params) if is_plain else bind(active)
+            value = handler(**active.params) if is_plain else run(active, began)
         except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
+            active.took_s = monotonic() - began
             return error_result(tool, active, error)
-        if type(value) in plain and active.deadline is None and monotonic() - began <= timeout_s:
+        active.took_s = took_s = monotonic() - began
+        if type(value) in plain and active.deadline is None and took_s <= quick_s:
             return plain_result(value)
         return finish_inline(tool, setup, active, value, began)
 
     return step
+
+
+def _listed(tool: AnyTool, setup: Setup) -> Callable[[ActiveCall, float], object]:
+    """The function that calls the handler here, and lists the call as running meanwhile."""
+    bind = binder(tool, setup)
+    calls = setup.workers.running.calls
+    is_stream = handler_kind(tool.handler) is HandlerKind.STREAM
+
+    def run(active: ActiveCall, began: float) -> object:
+        active.began_at = began
+        calls[active] = None
+        if active.stall is not None:
+            active.stall.begin()
+        try:
+            return drain(bind(active), tool, active) if is_stream else bind(active)
+        finally:
+            del calls[active]
+
+    return run
+
+
+def _quick_s(tool: AnyTool) -> float:
+    """How long a handler may have taken, if nothing more needs to be checked; -1 if always something does."""
+    return -1.0 if tool.stall_s is not None or tool.timeout_s is None else tool.timeout_s
 
 
 def finish_inline(tool: AnyTool, setup: Setup, active: ActiveCall, value: object, began: float) -> StepAnswer:
@@ -142,7 +182,8 @@ def finish_inline(tool: AnyTool, setup: Setup, active: ActiveCall, value: object
         value = drain(value, tool, active)
     except BaseException as error:  # noqa: BLE001 -- a stream may raise anything
         return error_result(tool, active, error)
-    return finish_on_loop(tool, setup, active, value, began=began, took_s=monotonic() - began)
+    active.took_s = took_s = monotonic() - began
+    return finish_on_loop(tool, setup, active, value, began=began, took_s=took_s)
 
 
 def _result(tool: AnyTool, setup: Setup, active: ActiveCall, value: object) -> StepAnswer:
@@ -157,19 +198,26 @@ def _result(tool: AnyTool, setup: Setup, active: ActiveCall, value: object) -> S
 
 def _on_thread(tool: AnyTool, setup: Setup) -> Step:
     bind = binder(tool, setup)
+    running = setup.workers.running
 
     async def step(active: ActiveCall) -> AnyResult:
         if active.deadline is not None and active.deadline.has_passed:
             return late_result(tool, active)
 
         def work() -> object:
+            if active.stall is not None:
+                active.stall.begin()
             try:
                 return _finish(bind(active), tool, active)
             finally:
                 active.ended_at = monotonic()
 
         job = Job(work, copy_context())
-        refusal = await _wait_for(job, tool, setup, active)
+        running.begin(active)
+        try:
+            refusal = await _wait_for(job, tool, setup, active)
+        finally:
+            running.end(active)
         if refusal is not None:
             return refusal
         if job.error is not None:
@@ -193,10 +241,16 @@ async def _wait_for(job: Job, tool: AnyTool, setup: Setup, active: ActiveCall) -
         job.wake = wake
         setup.workers.threads.submit(job)
 
+    stall = active.stall
     limit_s = limit_of(tool, active)
+    if stall is not None:
+        limit_s = min(limit_s, stall.start_limit_s)
     began = monotonic()
     try:
-        await active.waiter.wait(submit, limit_s)
+        if stall is None:
+            await active.waiter.wait(submit, limit_s)
+        else:
+            await wait_up_to(active.waiter, submit, limit_s, stall.left_s)
     except BaseException:
         active.is_over = True
         if job.abandon():
@@ -204,7 +258,9 @@ async def _wait_for(job: Job, tool: AnyTool, setup: Setup, active: ActiveCall) -
         raise
     if not job.abandon():
         # measured on the job's thread: this one may have been woken long after the job ended
-        return overrun_result(tool, setup, active) if active.ended_at - began > limit_s else None
+        took_s = active.ended_at - began
+        late = took_s > limit_s if stall is None else is_late(tool, active, began, took_s)
+        return overrun_result(tool, setup, active) if late else None
     active.is_over = True
     if job.was_dropped:
         return refused("timeout", f"no thread was free for {tool.name} in {limit_s:g} s: it was not run.")
@@ -216,7 +272,7 @@ def _on_loop(tool: AnyTool, setup: Setup, kind: HandlerKind) -> Step:  # noqa: C
     bind = cast("Callable[[ActiveCall], Any]", binder(tool, setup))
     handler = cast("Callable[..., Coroutine[Any, Any, Any]]", tool.handler)
     is_plain = tool.takes == "keywords" and tool.context_name is None
-    timeout_s, plain = tool.timeout_s, plain_types(tool)
+    quick_s, plain = _quick_s(tool), plain_types(tool)
     if kind is HandlerKind.ASYNC_STREAM:
         return lambda active: _on_other_loop(
             tool, setup, active, lambda: complete(bind(active), tool, active)
@@ -228,19 +284,25 @@ def _on_loop(tool: AnyTool, setup: Setup, kind: HandlerKind) -> Step:  # noqa: C
         if not active.waiter.is_loop:
             return _on_other_loop(tool, setup, active, lambda: bind(active))
         began = monotonic()
+        if active.stall is not None:
+            active.stall.begin()
         try:
             coroutine = handler(**active.params) if is_plain else bind(active)
             waits_for = coroutine.send(None)
         except StopIteration as done:  # it never suspended: no timer is needed
             value = done.value
+            active.took_s = took_s = monotonic() - began
         except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
+            active.took_s = monotonic() - began
             return error_result(tool, active, error)
         else:
-            limit_s = timeout_s if active.deadline is None else limit_of(tool, active, began)
-            return _await_rest(tool, setup, active, drive_on(coroutine, waits_for, limit_s))
-        if type(value) in plain and active.deadline is None and monotonic() - began <= timeout_s:
+            stall = active.stall
+            limit_s = limit_of(tool, active, began)
+            rest = drive_on(coroutine, waits_for, limit_s, None if stall is None else stall.left_s)
+            return _await_rest(tool, setup, active, rest)
+        if type(value) in plain and active.deadline is None and took_s <= quick_s:
             return plain_result(value)
-        return finish_on_loop(tool, setup, active, value, began=began, took_s=monotonic() - began)
+        return finish_on_loop(tool, setup, active, value, began=began, took_s=took_s)
 
     return step
 
@@ -249,7 +311,7 @@ def finish_on_loop(
     tool: AnyTool, setup: Setup, active: ActiveCall, value: object, *, began: float, took_s: float
 ) -> StepAnswer:
     """The result of a handler that has returned a whole value, perhaps after its limit."""
-    if took_s > (tool.timeout_s if active.deadline is None else limit_of(tool, active, began)):
+    if is_late(tool, active, began, took_s):
         return overrun_result(tool, setup, active)
     return _result(tool, setup, active, value)
 
@@ -257,6 +319,8 @@ def finish_on_loop(
 async def _await_rest(tool: AnyTool, setup: Setup, active: ActiveCall, rest: Awaitable[object]) -> AnyResult:
     """The result of a handler that has suspended."""
     began, plain = monotonic(), plain_types(tool)
+    running = setup.workers.running
+    running.begin(active)
     try:
         value = await rest
         returned = monotonic()
@@ -266,7 +330,9 @@ async def _await_rest(tool: AnyTool, setup: Setup, active: ActiveCall, rest: Awa
             took_s += monotonic() - returned
     except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
         return stopped(tool, setup, active, error)
-    if type(value) in plain and active.deadline is None and took_s <= tool.timeout_s:
+    finally:
+        running.end(active)
+    if type(value) in plain and active.deadline is None and took_s <= _quick_s(tool):
         return plain_result(value)
     return await resolve(finish_on_loop(tool, setup, active, value, began=began, took_s=took_s))
 
@@ -280,9 +346,12 @@ async def _on_other_loop(
     def on_end() -> None:
         active.ended_at = monotonic()
 
-    return await _await_rest(
-        tool, setup, active, run_coroutine(active.waiter, start, limit_of(tool, active), on_end)
-    )
+    left_s = None
+    if active.stall is not None:
+        active.stall.begin()
+        left_s = active.stall.left_s
+    rest = run_coroutine(active.waiter, start, limit_of(tool, active), on_end, left_s)
+    return await _await_rest(tool, setup, active, rest)
 
 
 def stopped(tool: AnyTool, setup: Setup, active: ActiveCall, error: BaseException) -> AnyResult:

@@ -31,7 +31,7 @@ from toolhaft.session import Session
 
 def invoke_process(tool: AnyTool, setup: Setup, *, is_stream: bool) -> Step:
     """The innermost step of a tool with `isolation="process"`."""
-    processes = setup.workers.processes
+    processes, running = setup.workers.processes, setup.workers.running
     handler = processes.pickled_handler(tool)
     inject = injector(tool, setup) if tool.takes == "runtime" else None
 
@@ -39,13 +39,19 @@ def invoke_process(tool: AnyTool, setup: Setup, *, is_stream: bool) -> Step:
         limit_s = limit_of(tool, active)
         if limit_s <= 0:
             return late_result(tool, active)
+        left_s = None
+        if (stall := active.stall) is not None:
+            limit_s, left_s = min(limit_s, stall.start_limit_s), stall.left_s
         work = _job(tool, active, handler, limit_s, {} if inject is None else inject(active))
+        running.begin(active)
         try:
-            job = await setup.workers.run_in_process(processes.pool(), work, active.waiter, limit_s)
+            job = await setup.workers.run_in_process(processes.pool(), work, active.waiter, limit_s, left_s)
         except BaseException:
             active.is_over = True
             setup.workers.stats.count("killed_processes")
             raise
+        finally:
+            running.end(active)
         if job is None:
             setup.workers.stats.count("abandoned_threads")
             return timeout_result(tool, active, "its process does not answer")
@@ -74,7 +80,7 @@ def _job(
     tool: AnyTool, active: ActiveCall, handler: bytes, limit_s: float, injected: dict[str, object]
 ) -> ProcessJob:
     by_name = tool.takes in ("keywords", "runtime")
-    context = active.context
+    context, stall = active.context, active.stall
     return ProcessJob(
         handler=handler,
         args=() if by_name else (active.params,),
@@ -84,6 +90,8 @@ def _job(
         context=None if context is None else copied_attributes(context),
         serve=partial(_serve, active, context),
         types=partial(_types, context),
+        until=None if stall is None else stall.until,
+        on_start=None if stall is None else stall.begin,
     )
 
 
@@ -102,6 +110,7 @@ def _serve(
     kwargs: dict[str, object],
 ) -> object:
     if path == "chunk":
+        active.give_sign()
         active.emit_chunk(args[0])
         return None
     if context is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Callable
 from typing import Final
 
@@ -9,7 +10,7 @@ from toolhaft.core.canonical_json import canonical_text
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
 from toolhaft.core.limits import BudgetTracker
-from toolhaft.core.result import ToolResult
+from toolhaft.core.result import FailureKind, ToolResult
 from toolhaft.errors import BudgetExceededError
 from toolhaft.execute.active_call import ActiveCall, Report, final_arguments
 from toolhaft.execute.attempts import moves_circuit
@@ -31,34 +32,65 @@ def limit(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     budget = setup.limits.budget
     failing = setup.limits.circuits.failing  # a set, usually empty: then no failure is counted anywhere
     counted = count_outcome(tool, setup, inner)
+    counter = setup.workers.stats.counter_of(tool.name)
 
     def step(active: ActiveCall) -> StepAnswer:
         if active.deadline is not None or budget is not None or failing:
-            return refusal_of(tool, budget, active) or counted(active)
+            refusal = refusal_of(tool, budget, active)
+            if refusal is not None:
+                counter.count_failure(kind_of(refusal))
+                return refusal
         return counted(active)
 
     return step
 
 
 def count_outcome(tool: AnyTool, setup: Setup, inner: Step) -> Step:
-    """The inner steps; what they return counts for the attempts and the circuit of the tool."""
+    """The inner steps; their outcome counts for the attempts, the circuit and the statistics of the tool."""
     failing = setup.limits.circuits.failing
+    counter = setup.workers.stats.counter_of(tool.name)
+    count_call, add_duration = counter.count_call, counter.add_duration
 
     def finish(active: ActiveCall, result: AnyResult) -> AnyResult:
+        if active.took_s:
+            add_duration(active.took_s)
         if result.success:
+            count_call()
             if failing:
                 active.attempts.succeeded(tool.name)
             return result
-        failure = result.failure
-        if active.has_raised and failure is not None and failure.cause is not None:
-            log_error(tool, active, failure.cause)
+        if active.has_raised:
+            _log_cause(tool, active, result)
+        counter.count_failure(kind_of(result))
         if not moves_circuit(result):
             give_trial_back(tool, active)
         # the step `no_repeat` has made the JSON, unless the arguments are not valid
         final = None if tool.retryable else active.json_arguments
         return active.attempts.failed(tool, active.call.arguments, final, result, active.earlier)
 
-    return then(inner, finish, lambda active, _: give_trial_back(tool, active))
+    def on_raise(active: ActiveCall, error: BaseException) -> None:
+        if active.took_s:
+            add_duration(active.took_s)
+        counter.count_failure(_kind_of_error(error))
+        give_trial_back(tool, active)
+
+    return then(inner, finish, on_raise)
+
+
+def _kind_of_error(error: BaseException) -> FailureKind:
+    return "cancelled" if isinstance(error, CancelledError) else "failed"
+
+
+def _log_cause(tool: AnyTool, active: ActiveCall, result: AnyResult) -> None:
+    """Log the exception of the handler, if the result has it."""
+    failure = result.failure
+    if failure is not None and failure.cause is not None:
+        log_error(tool, active, failure.cause)
+
+
+def kind_of(result: AnyResult) -> FailureKind:
+    """The kind of a failed result."""
+    return "failed" if result.failure is None else result.failure.kind
 
 
 def refusal_of(tool: AnyTool, budget: BudgetTracker | None, active: ActiveCall) -> AnyResult | None:

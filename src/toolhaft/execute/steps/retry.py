@@ -58,6 +58,7 @@ async def _try(inner: Step, active: ActiveCall, this: ActiveCall) -> AnyResult:
     finally:
         active.is_over = this.is_over
         active.has_raised = this.has_raised
+        active.took_s += 0.0 if this is active else this.took_s
         active.next_extras = this.next_extras
 
 

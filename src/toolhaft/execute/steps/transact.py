@@ -9,6 +9,7 @@ import threading
 # not signal.getsignal: its lookup in an enum costs 20 µs and an exception for a handler of asyncio
 from _signal import getsignal  # pyright: ignore[reportMissingImports, reportUnknownVariableType] -- not in typeshed
 from dataclasses import replace
+from math import inf
 from time import monotonic
 from typing import Final, cast
 
@@ -37,12 +38,15 @@ def nest(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     may_outlive = tool.isolation != "inline" and handler_kind(tool.handler) not in _ASYNC
     # events name the parent, and nested calls get no feedback
     is_observed = setup.session.has_listener(ToolInvoked) or bool(setup.prompt.feedback)
-    if not (is_bounded or may_outlive or takes_turns(tool) or is_observed):
+    # beats of the calls that it makes are signs of life
+    may_stall = tool.stall_s is not None
+    if not (is_bounded or may_outlive or may_stall or takes_turns(tool) or is_observed):
         return inner
     follow_threads()
+    limit_s = inf if tool.timeout_s is None else tool.timeout_s
 
     async def step(active: ActiveCall) -> AnyResult:
-        active.must_end_at = monotonic() + tool.timeout_s
+        active.must_end_at = monotonic() + limit_s
         token = CURRENT.set(active)
         try:
             return await resolve(inner(active))
@@ -72,9 +76,9 @@ def transact(tool: AnyTool, setup: Setup, inner: Step) -> Step:
         context = active.context = context_of(
             tool, setup, active, forks.session, forks.resources, watcher=active
         )
-        forks.resources.deadline = context.deadline
+        forks.resources.deadline = context.time_limit
         active.inner_scope = CommitScope(
-            setup=setup, session=forks.session, resources=forks.resources, deadline=context.deadline
+            setup=setup, session=forks.session, resources=forks.resources, deadline=context.time_limit
         )
         token = CURRENT.set(active)
         try:

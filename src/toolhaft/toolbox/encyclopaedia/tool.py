@@ -32,7 +32,7 @@ class WikipediaConfig:
     Args:
         language: the start of the Wikipedia's address, such as 'en', 'de', 'simple' or 'zh-min-nan'.
         contact: an e-mail address or a URL at which Wikimedia can reach the operator; None reads the
-            environment variable TOOLHAFT_CONTACT when the tool is called.
+            environment variable TOOLHAFT_CONTACT when the tool is called, which may be unset.
         endpoint: replaces 'https://<language>.wikipedia.org', for example by a mirror.
         name: the tool's name, if there is more than one such tool.
 

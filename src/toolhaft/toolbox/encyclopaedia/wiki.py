@@ -138,23 +138,22 @@ def open_wiki(language: str, contact: str | None, endpoint: str | None) -> Wiki:
     """The Wikipedia of a language.
 
     Raises:
-        ToolExecutionError: if no valid contact for Wikimedia is configured.
+        ToolExecutionError: if the configured contact for Wikimedia is not valid.
     """
     reachable_at = contact or os.environ.get(CONTACT_VARIABLE, "").strip()
-    if not is_contact(reachable_at):
-        state = "is neither an e-mail address nor a URL" if reachable_at else "is not set"
+    fix = f"set {CONTACT_VARIABLE} to your e-mail address or a URL of yours"
+    if reachable_at and not is_contact(reachable_at):
         raise ToolExecutionError(
-            f"{CONTACT_VARIABLE} {state}, and nothing was sent: Wikimedia requires a contact for automated "
-            f"requests. Set {CONTACT_VARIABLE} to your e-mail address or a URL of yours, or use "
-            "make_wikipedia(WikipediaConfig(contact=...))"
+            f"{CONTACT_VARIABLE} is neither an e-mail address nor a URL, and nothing was sent: {fix}"
         )
+    advice = f"check that the contact in {CONTACT_VARIABLE} or WikipediaConfig(contact=...) reaches you"
+    if not reachable_at:
+        advice = f"{fix}: Wikimedia refuses more requests of those who name no contact"
     service = JsonService(
-        name=f"Wikipedia ({language})",
-        if_denied=f"check that the contact in {CONTACT_VARIABLE} or WikipediaConfig(contact=...) reaches you",
-        max_redirects=_MAX_REDIRECTS,
+        name=f"Wikipedia ({language})", if_denied=advice, if_busy=advice, max_redirects=_MAX_REDIRECTS
     )
     address = endpoint or f"https://{language}.wikipedia.org"
-    agent = f"{default_user_agent()} ({reachable_at}; wikipedia tool)"
+    agent = f"{default_user_agent()} ({'; '.join(filter(None, (reachable_at, 'wikipedia tool')))})"
     return Wiki(address=address.rstrip("/"), headers={"User-Agent": agent}, service=service)
 
 

@@ -20,7 +20,7 @@ _ENTRY_OVERHEAD: Final = 40
 
 def _list(input: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
     path, recursive = cast("str", input["path"]), cast("bool", input.get("recursive", False))
-    with call_filesystem(context) as files:
+    with call_filesystem(context, is_folder=True) as files:
         found = files.list(path, recursive=recursive, limit=MAX_ENTRIES)
         place = files.stat(path).path if recursive else ""
     skipped = 0 if place == "." else len(place) + 1

@@ -162,7 +162,7 @@ def _check_limits(path: str, passed: int, at: int, context: ToolContext) -> None
             f"File too large: {display(path)}: lines are counted in its first {_MAX_SKIPPED_BYTES:,} bytes "
             f"only, where there are {passed:,}; ask for an offset before that"
         )
-    if context.deadline is not None and context.deadline.remaining() < _PAGE_S:
+    if context.time_limit is not None and context.time_limit.remaining() < _PAGE_S:
         raise ToolExecutionError(
             f"File too large: {display(path)}: only {passed:,} lines ({at:,} bytes) could be skipped in "
             "time; ask for an offset before that"

@@ -24,13 +24,22 @@ _LONGEST_NAME: Final = 10  # a hidden character is written as <U+10FFFF>
 class PlanStep:
     """One step of a plan."""
 
-    step_id: int = field(metadata={"description": "Its number, which no other step of the plan has or had"})
+    step_id: int = field(
+        metadata={"description": "Its number, which no other step of the session has or had"}
+    )
     title: str = field(metadata={"description": "What is to be done"})
     status: StepStatus = field(default="pending", metadata={"description": "How far it has come"})
 
 
+class StepNumbering:
+    """The highest id that a step of the session has had: kept with a plan, but no field of it."""
+
+    __slots__ = ("last_step_id",)
+    last_step_id: int
+
+
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(StepNumbering):
     """What is to be reached, and the steps to it, in their order."""
 
     objective: str = field(metadata={"description": "What is to be reached"})

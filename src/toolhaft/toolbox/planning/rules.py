@@ -58,17 +58,17 @@ def plan_in(plans: SliceReader[Plan]) -> Plan:
 
 
 @reducer(on=Plan)
-def take_plan(_: SliceReader[Plan], plan: Plan) -> Replace:
+def take_plan(plans: SliceReader[Plan], plan: Plan) -> Replace:
     """A plan that the host program made replaces the one before."""
-    return Replace((checked_plan(plan),))
+    return Replace((_numbered(checked_plan(plan), _last_id(plans.latest())),))
 
 
 @reducer(on=SetupPlan)
-def set_up_plan(_: SliceReader[Plan], event: SetupPlan) -> Replace:
-    """A new plan replaces the one before."""
+def set_up_plan(plans: SliceReader[Plan], event: SetupPlan) -> Replace:
+    """A new plan replaces the one before; its steps are numbered on."""
     objective = checked_text("objective", event.objective)
     titles = checked_titles("initial_steps", event.initial_steps)
-    return Replace((with_status(Plan(objective, steps=_numbered(titles, first=1))),))
+    return Replace((_with_steps(Plan(objective), titles, after=_last_id(plans.latest())),))
 
 
 @reducer(on=AddStep)
@@ -78,12 +78,7 @@ def add_steps(plans: SliceReader[Plan], event: AddStep) -> Replace:
     titles = checked_titles("steps", event.steps)
     if not titles:
         raise ToolValidationError("steps is empty, so there is nothing to add. Give one title or more.")
-    first = 1 + max((step.step_id for step in plan.steps), default=0)
-    if first + len(titles) - 1 > LARGEST_ID:
-        raise ToolValidationError(
-            "the plan has no ids left for new steps. Call planning_setup_plan for a new one."
-        )
-    return Replace((with_status(replace(plan, steps=(*plan.steps, *_numbered(titles, first=first)))),))
+    return Replace((_with_steps(plan, titles, after=_last_id(plans.latest())),))
 
 
 @reducer(on=UpdateStep)
@@ -103,7 +98,7 @@ def update_step(plans: SliceReader[Plan], event: UpdateStep) -> Replace:
         else step
         for step in plan.steps
     )
-    return Replace((with_status(replace(plan, steps=steps)),))
+    return Replace((_numbered(with_status(replace(plan, steps=steps)), _last_id(plans.latest())),))
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -117,8 +112,30 @@ def ranges(numbers: Iterable[int]) -> str:
     return ", ".join(" to ".join(map(str, run)) for run in runs)
 
 
-def _numbered(titles: Iterable[str], *, first: int) -> tuple[PlanStep, ...]:
-    return tuple(PlanStep(number, title) for number, title in enumerate(titles, start=first))
+def _with_steps(plan: Plan, titles: tuple[str, ...], *, after: int) -> Plan:
+    """The plan with new steps at its end, numbered on."""
+    last = after + len(titles)
+    if last > LARGEST_ID:
+        raise ToolValidationError("the session has no ids left for new steps: they need a new session.")
+    new = tuple(PlanStep(number, title) for number, title in enumerate(titles, start=after + 1))
+    return _numbered(with_status(replace(plan, steps=(*plan.steps, *new))), last)
+
+
+def _numbered(plan: Plan, last: int) -> Plan:
+    """The plan, with the highest id that a step of the session has had."""
+    object.__setattr__(plan, "last_step_id", max(last, _last_id(plan)))
+    return plan
+
+
+def _last_id(plan: Plan | None) -> int:
+    """The highest id that a step of the session has had, as far as its plan shows."""
+    if plan is None:
+        return 0
+    known: int = getattr(plan, "last_step_id", 0)  # a plan that was made elsewhere, or restored, has none
+    try:
+        return max([known, *(step.step_id for step in checked_plan(plan).steps)])
+    except ToolValidationError:
+        return known
 
 
 def _open_plan(plans: SliceReader[Plan], what: str) -> Plan:

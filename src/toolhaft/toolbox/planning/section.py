@@ -70,8 +70,8 @@ any plan before it.
 
 **Rules**
 
-- Ids count up from 1 in the order in which steps are added. A step keeps its id, and no other step of the \
-plan ever gets it; a new plan starts at 1 again.
+- Ids count up from 1 in the order in which steps are added. A step keeps its id, and no other step ever \
+gets it; a new plan counts on.
 - A step is `pending`, `in_progress` or `done`; the checklist shows these as `[ ]`, `[~]` and `[x]`.
 - When the last open step is done, the plan is completed automatically. A completed plan can be read and \
 replaced, not changed, so add what is still missing before you finish that step.

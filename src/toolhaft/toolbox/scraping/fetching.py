@@ -89,14 +89,14 @@ class DocumentFetcher:
 
         def check_robots(hop: str) -> None:
             if robots is not None:
-                robots.check(hop, client, headers=headers, deadline=context.deadline)
+                robots.check(hop, client, headers=headers, deadline=context.time_limit)
 
         try:
             response = client.fetch(
                 address,
                 headers={"Accept": _ACCEPT, **headers},
                 timeout_s=_TIMEOUT_S,
-                deadline=context.deadline,
+                deadline=context.time_limit,
                 max_bytes=self._config.max_bytes,
                 vet=check_robots,
             )

@@ -48,7 +48,7 @@ class ParseWorkers:
             CallEndedError: if the call was cancelled.
         """
         pool = self.pool
-        left_s = None if context.deadline is None else context.deadline.remaining()
+        left_s = None if context.time_limit is None else context.time_limit.remaining()
         timeout_s = self.timeout_s if left_s is None else min(self.timeout_s, left_s)
         job = ProcessJob(handler=pool.check(read_page), args=(request,), timeout_s=timeout_s)
         try:

@@ -187,7 +187,7 @@ def _find(
     engine: ApiEngine | PackageEngine, config: SearchConfig, query: str, count: int, context: ToolContext
 ) -> ShownHits:
     if isinstance(engine, PackageEngine):
-        left = TIMEOUT_S if context.deadline is None else context.deadline.remaining()
+        left = TIMEOUT_S if context.time_limit is None else context.time_limit.remaining()
         return show_hits(engine.find(query, count, left), most=count)
     key = key_of(engine, config)
     service = JsonService(
