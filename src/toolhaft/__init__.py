@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from toolhaft.core.content import Image as Image
     from toolhaft.core.content import Video as Video
     from toolhaft.core.context import ToolContext as ToolContext
+    from toolhaft.core.definition import AsyncToolHandler as AsyncToolHandler
+    from toolhaft.core.definition import ToolHandler as ToolHandler
     from toolhaft.core.effect import Effect as Effect
     from toolhaft.core.events import ToolInvoked as ToolInvoked
     from toolhaft.core.example import ToolExample as ToolExample
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Approval": "execute.approval",
+    "AsyncToolHandler": "core.definition",
     "Audio": "core.content",
     "BaseTool": "define.toolspec",
     "Budget": "core.limits",
@@ -79,6 +82,7 @@ _HOMES = {
     "ToolContext": "core.context",
     "ToolExample": "core.example",
     "ToolExecutor": "execute.executor",
+    "ToolHandler": "core.definition",
     "ToolInvoked": "core.events",
     "ToolParam": "define.toolspec",
     "ToolRegistry": "catalog.registry",

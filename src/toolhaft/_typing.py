@@ -11,7 +11,7 @@ __all__ = ["Generic", "GenericAlias", "ParamSpec", "TypeVar", "cast", "is_type_v
 class TypeVar:
     """Replaces `typing.TypeVar`."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, **_: object) -> None:
         self.__name__ = name
 
 

@@ -55,6 +55,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # importing `typing` would take longer than this whole module
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 
 class ToolhaftError(Exception):
@@ -191,7 +192,7 @@ class PromptError(ToolhaftError):
     If a handler raises it during several calls, `results` has the results of all of them, in order.
     """
 
-    results: tuple[object, ...] = ()
+    results: tuple[Any, ...] = ()
 
     def __init__(self, message: str = "", *, section_path: tuple[str, ...] = ()) -> None:
         self.section_path = section_path

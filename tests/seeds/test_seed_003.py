@@ -11,7 +11,9 @@ from typing import Annotated, TypedDict
 import pytest
 from pydantic import BaseModel, Field
 
+import toolhaft
 from tests.cases import each_case
+from tests.codebase.test_types import pyright_reports
 from toolhaft import (
     Deadline,
     InvalidArguments,
@@ -20,6 +22,7 @@ from toolhaft import (
     ToolContext,
     ToolExample,
     ToolExecutor,
+    ToolHandler,
     ToolRegistry,
     ToolResult,
     ValidArguments,
@@ -482,3 +485,57 @@ def test_seed_003_context_beat_is_a_heartbeat():
         return [type(item).__name__ async for item in executor.astream(call)]
 
     assert asyncio.run(read()) == ["Beat", "ToolResult"]
+
+
+def test_seed_003_tool_handler_is_a_public_type():
+    """Seed 003, *Tool*: handler is a `ToolHandler[ParamsT, ResultT]`."""
+    handler: ToolHandler[Params, Result] = handle
+    assert "ToolHandler" in toolhaft.__all__
+    assert lookup_tool(handler=handler).handler is handle
+
+
+HANDLERS = """
+from dataclasses import dataclass
+
+from toolhaft import Tool, ToolContext, ToolHandler, ToolResult
+from toolhaft.resources import Filesystem
+
+
+@dataclass
+class Params:
+    path: str
+
+
+@dataclass
+class Result:
+    text: str
+
+
+def my_handler(params: Params, *, context: ToolContext) -> ToolResult[Result]:
+    fs = context.resources.get(Filesystem)
+    if not fs.exists(params.path):
+        return ToolResult.error("There is no such file.")
+    return ToolResult.ok(Result(context.filesystem.read(params.path).content), "Read")
+
+
+def other(params: Params, *, context: ToolContext) -> ToolResult[Result]:
+    return ToolResult.ok(params.path, "Read")  # wrong
+
+
+def bare(params: Params) -> ToolResult[Result]:
+    return ToolResult.ok(Result(params.path))
+
+
+handler: ToolHandler[Params, Result] = my_handler
+read = Tool[Params, Result](name="read", description="Read a file.", handler=my_handler)
+swapped = Tool[Result, Params](name="read", description="Read a file.", handler=my_handler)  # wrong
+no_context = Tool[Params, Result](name="read", description="Read a file.", handler=bare)  # wrong
+"""
+
+
+@pytest.mark.external
+def test_seed_003_pyright_strict_catches_a_handler_that_does_not_match(tmp_path):
+    """Seed 003, *Handler Validation*: in development, pyright strict mode catches mismatches."""
+    (tmp_path / "handlers.py").write_text(HANDLERS, encoding="utf-8")
+    reported = {line for _, line, _ in pyright_reports("pyright", tmp_path, None)}
+    assert reported == {number for number, line in enumerate(HANDLERS.split("\n"), 1) if "# wrong" in line}

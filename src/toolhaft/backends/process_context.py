@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeVar, cast
 
 from toolhaft.backends.process_types import type_name
 from toolhaft.core.context import ToolContext
-from toolhaft.core.ports import Filesystem, Restorable, Snapshotable
+from toolhaft.core.ports import Filesystem, ResourceKind, Restorable, Snapshotable
 from toolhaft.errors import ToolExecutionError
 
 ResourceT = TypeVar("ResourceT")
@@ -233,7 +233,7 @@ class RemoteResources:
         self._link = link
         self._files: Remote | None = None
 
-    def get(self, kind: type[ResourceT]) -> ResourceT:
+    def get(self, kind: ResourceKind[ResourceT]) -> ResourceT:
         """The filesystem of the call, or a copy of another resource.
 
         Raises:
@@ -248,7 +248,7 @@ class RemoteResources:
             self._files = files
         return cast("ResourceT", self._files)
 
-    def __getitem__(self, kind: type[ResourceT]) -> ResourceT:
+    def __getitem__(self, kind: ResourceKind[ResourceT]) -> ResourceT:
         return self.get(kind)
 
 

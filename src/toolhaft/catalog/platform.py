@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from toolhaft.catalog.listing import Listing
 from toolhaft.catalog.project import Project
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from toolhaft.catalog.tool_versions import ToolVersion
     from toolhaft.core.conversion import AnyTool
 
-    AnyPublishedTool = PublishedTool | RemotePublishedTool
+    AnyPublishedTool: TypeAlias = PublishedTool | RemotePublishedTool
 
 
 class Platform(Protocol):

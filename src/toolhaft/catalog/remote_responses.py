@@ -49,7 +49,7 @@ def json_object(response: HttpResponse, url: str) -> JSONObject:
         PlatformError: if it has none.
     """
     try:
-        value = response.json()
+        value: JSONValue = response.json()
     except HttpError as error:
         raise PlatformError(
             f"the platform {url} sent an unexpected response: {error}; is it a Toolhaft platform, and is the "
@@ -159,7 +159,7 @@ def _problem_body(response: HttpResponse) -> JSONObject:
     if response.media_type not in ("application/problem+json", "application/json"):
         return {}
     try:
-        value = response.json()
+        value: JSONValue = response.json()
     except HttpError:
         return {}
     return value if isinstance(value, dict) else {}

@@ -19,7 +19,7 @@ from toolhaft.catalog.published import AnyYamlTool, PublishedTool
 from toolhaft.core.call import ToolCall
 from toolhaft.core.context import ToolContext
 from toolhaft.core.conversion import AnyTool
-from toolhaft.core.ports import Resources
+from toolhaft.core.ports import ResourceKind, Resources
 from toolhaft.core.result import Failure, ToolResult
 from toolhaft.define.running.endpoint import InProcessEndpoint
 from toolhaft.define.running.environment import project_of
@@ -204,14 +204,14 @@ class _PlatformResources:
         self._resources = resources
         self._access = access
 
-    def get(self, kind: type[_ResourceT]) -> _ResourceT:
+    def get(self, kind: ResourceKind[_ResourceT]) -> _ResourceT:
         if kind is PlatformAccess:
             return cast("_ResourceT", self._access)
         if self._resources is None:
             raise ResourceMissingError("no resources were given")
         return self._resources.get(kind)
 
-    def __getitem__(self, kind: type[_ResourceT]) -> _ResourceT:
+    def __getitem__(self, kind: ResourceKind[_ResourceT]) -> _ResourceT:
         return self.get(kind)
 
 

@@ -89,13 +89,13 @@ def tool_yaml(tool: AnyTool) -> str:
     return write_tool(tool if isinstance(tool, YamlTool) else _simplify(tool, []))
 
 
-def yaml_compatible(tool: AnyTool) -> tuple[Tool[object, object], tuple[str, ...]]:
+def yaml_compatible(tool: AnyTool) -> tuple[AnyTool, tuple[str, ...]]:
     """The tool with schemas that YAML can express, and notes on what was left out."""
     notes: list[str] = []
     return _simplify(tool, notes), tuple(notes)
 
 
-def _without_parameters(tool: AnyTool) -> Tool[object, object]:
+def _without_parameters(tool: AnyTool) -> AnyTool:
     empty: JSONObject = {"type": "object", "properties": {}}
     return Tool(
         name=tool.name, description=tool.description, input_schema=empty, title=tool.title or tool.name
@@ -108,7 +108,7 @@ def _as_yaml_tool(tool: AnyTool, notes: list[str]) -> AnyYamlTool:
     return parse_tool(write_tool(_simplify(tool, notes)), f"{tool.name}.yaml")
 
 
-def _simplify(tool: AnyTool, notes: list[str]) -> Tool[object, object]:
+def _simplify(tool: AnyTool, notes: list[str]) -> AnyTool:
     """The tool with schemas that YAML can express: they may accept more, never less.
 
     The tool at the endpoint still checks everything that is left out here.

@@ -55,7 +55,7 @@ class ToolCommand(click.Command):
         from toolhaft.cli.call_flags import flags_of
 
         self.tool = tool
-        self.flags = flags_of(cast("dict[str, Any]", tool.input_schema))
+        self.flags = flags_of(tool.input_schema)
         flags = [flag.option for flag in self.flags if flag.option is not None]
         self._parameters = tuple(flags)
         super().__init__(

@@ -139,7 +139,7 @@ def _to_yaml_tool(tool: AnyTool, id: str, notes: list[str]) -> AnyTool:
     ]
     if bare:
         notes.append(f"parameters without a description, described by their names: {', '.join(bare)}")
-    plain: Tool[object, object] = Tool(
+    plain = Tool(
         name=id,
         description=described_again(tool),  # a file has no field for what is returned as a whole
         input_schema=schema,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.limits import BudgetTracker, Deadline
@@ -51,9 +51,9 @@ class ToolContext:
         "time_limit",
     )
 
-    prompt: object
-    rendered_prompt: object
-    adapter: object
+    prompt: Any
+    rendered_prompt: Any
+    adapter: Any
     session: SessionPort
     deadline: Deadline | None
     """The deadline that the executor or the call was given; None if nobody set one."""

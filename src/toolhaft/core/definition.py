@@ -8,9 +8,12 @@ from functools import lru_cache
 from types import FunctionType
 from typing import (
     TYPE_CHECKING,
+    Any,
+    Concatenate,
     Final,
     NamedTuple,
     Protocol,
+    TypeAlias,
     TypeVar,
     cast,
     get_args,
@@ -140,6 +143,13 @@ class AsyncToolHandler(Protocol[ParamsT_contra, ResultT]):
     def __call__(self, params: ParamsT_contra, /, *, context: ToolContext) -> Awaitable[ToolResult[ResultT]]:
         """Do the work."""
         ...
+
+
+RawHandler: TypeAlias = Callable[[Any], object] | Callable[Concatenate[Any, ...], object]
+"""A handler of a raw tool: takes the arguments as a dictionary, and perhaps a context.
+
+Mypy infers the type of a lambda from the first part only; the second would do for others.
+"""
 
 
 class HandlerSignature(NamedTuple):

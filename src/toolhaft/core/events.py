@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from toolhaft.core.effect import Effect
 from toolhaft.core.result import FailureKind, Outcome
@@ -43,7 +44,7 @@ class ToolInvoked:
     parent_id: str | None = None
     """The `event_id` of the call whose handler made this one."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The fields as a dictionary that JSON can hold."""
         return asdict(self)
 
@@ -72,4 +73,4 @@ class Chunk:
     """A part of a result, sent before the rest is complete."""
 
     call_id: str
-    value: object
+    value: Any

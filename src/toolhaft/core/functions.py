@@ -76,7 +76,7 @@ def tool_from_function(function: Callable[..., object]) -> Tool[Any, Any]:
         contract = _method_contract(function) if isinstance(function, MethodType) else _contract(function)
     except DefinitionError as error:
         raise error.of(name_of(function)) from error.__cause__
-    made = cast("Tool[Any, Any]", object.__new__(Tool))
+    made: Tool[Any, Any] = object.__new__(Tool)
     made._fill(  # noqa: SLF001 -- a Tool like any other # pyright: ignore[reportPrivateUsage] -- the same
         name=name_of(function),
         description=contract.description,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from functools import reduce, wraps
 from types import FunctionType
-from typing import Final, Literal, TypedDict, TypeVar, cast
+from typing import Any, Final, Literal, TypedDict, TypeVar, cast
 
 from toolhaft import schema
 from toolhaft.core.effect import Effect
@@ -52,7 +52,7 @@ class Options(CallOptions, total=False):
 
     title: str | None
     when_to_use: str | None
-    examples: Iterable[ToolExample[object, object] | Mapping[str, object]]
+    examples: Iterable[ToolExample[Any, Any] | Mapping[str, object]]
     metadata: Mapping[str, object]
     tags: Iterable[str]
     version: str | None

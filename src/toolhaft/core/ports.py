@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 from toolhaft.core.principal import Principal
 
 ThingT = TypeVar("ThingT")
 
 WriteMode = Literal["create", "overwrite", "append"]
+
+
+class UnusedType(type):
+    """Never used: `type[ThingT] | UnusedType` is `type[ThingT]`, and mypy accepts an abstract class for it.
+
+    For `type[ThingT]` alone, mypy refuses abstract classes and protocols such as Filesystem (type-abstract).
+    """
+
+
+ResourceKind: TypeAlias = type[ThingT] | UnusedType
 
 
 class FileRunner(Protocol[ThingT]):
@@ -178,7 +188,7 @@ class Filesystem(Snapshotable, Protocol):
 class Resources(Protocol):
     """The resources of a call, by type: `resources[Database]` and `resources.get(Database)` are the same."""
 
-    def get(self, kind: type[ThingT]) -> ThingT:
+    def get(self, kind: ResourceKind[ThingT]) -> ThingT:
         """The call's view of a resource.
 
         Raises:
@@ -186,7 +196,7 @@ class Resources(Protocol):
         """
         ...
 
-    def __getitem__(self, kind: type[ThingT]) -> ThingT: ...
+    def __getitem__(self, kind: ResourceKind[ThingT]) -> ThingT: ...
 
 
 class ToolFinder(Protocol):

@@ -45,7 +45,7 @@ class ToolPolicy(Protocol):
         """The name in messages and logs."""
         ...
 
-    def check(self, tool: Tool[Any, Any], params: object, *, context: ToolContext) -> PolicyDecision:
+    def check(self, tool: Tool[Any, Any], params: Any, *, context: ToolContext) -> PolicyDecision:  # noqa: ANN401 -- it depends on the tool
         """Decide whether this call may run now; the context can be read, not written.
 
         If it raises, or returns anything but a PolicyDecision, the call is not run.
@@ -53,7 +53,12 @@ class ToolPolicy(Protocol):
         ...
 
     def on_result(
-        self, tool: Tool[Any, Any], params: object, result: ToolResult[Any], *, context: ToolContext
+        self,
+        tool: Tool[Any, Any],
+        params: Any,  # noqa: ANN401 -- it depends on the tool
+        result: ToolResult[Any],
+        *,
+        context: ToolContext,
     ) -> None:
         """Receive the result of a call that ran, failed or not; writes to `context.session` are committed.
 
@@ -72,7 +77,7 @@ class FeedbackContext:
 
     session: SessionPort
     """Read-only, and only valid while the provider runs."""
-    prompt: object
+    prompt: Any
     deadline: Deadline | None
     """The end of the run, None if it has none."""
     call: ToolCall

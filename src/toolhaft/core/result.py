@@ -7,9 +7,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from reprlib import Repr
-from typing import Final, Generic, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar, cast
 
 from toolhaft import schema
+from toolhaft.core.approval import PendingApproval
 from toolhaft.core.call import ToolCall
 from toolhaft.errors import (
     ApprovalRequiredError,
@@ -26,7 +27,15 @@ from toolhaft.errors import (
     UnknownToolError,
 )
 
-ResultT = TypeVar("ResultT")
+if TYPE_CHECKING:  # TypeVar defaults came with Python 3.13
+    from typing_extensions import TypeVar as DefaultTypeVar
+
+    ResultT = DefaultTypeVar("ResultT", default=Any)
+    ErrorT = DefaultTypeVar("ErrorT", default=Any)
+else:
+    ResultT = TypeVar("ResultT")
+    ErrorT = TypeVar("ErrorT")
+OkT = TypeVar("OkT")
 
 LONGEST_OUTPUT = 100_000
 """Characters of one result that a model is shown, unless the executor sets another limit."""
@@ -73,7 +82,7 @@ class Failure:
     """Why a call failed."""
 
     kind: FailureKind
-    problems: tuple[object, ...] = ()
+    problems: tuple[schema.Problem, ...] = ()
     """Each problem with the arguments, if they were not valid."""
     advice: str = ""
     """What to do next; part of the message that the model reads."""
@@ -108,8 +117,8 @@ class RareFields(NamedTuple):
     """A function if few programs use the failure: it is made then."""
     content: tuple[object, ...] = ()
     final: bool = False
-    repairs: tuple[object, ...] = ()
-    pending: object = None
+    repairs: tuple[schema.Repair, ...] = ()
+    pending: PendingApproval | None = None
     max_output_chars: int = LONGEST_OUTPUT
     untrusted: bool = False
     feedback: tuple[Feedback, ...] = ()
@@ -146,13 +155,14 @@ class ToolResult(Generic[ResultT]):
         failure: Failure | None = None,
         content: tuple[object, ...] = (),
         final: bool = False,
-        repairs: tuple[object, ...] = (),
-        pending: object = None,
+        repairs: tuple[schema.Repair, ...] = (),
+        pending: PendingApproval | None = None,
         untrusted: bool = False,
         feedback: tuple[Feedback, ...] = (),
     ) -> None:
         self.message = message
-        self.value = value
+        # None for most failures; `| Any`, because no type checker follows from `success` to `value`
+        self.value: ResultT | Any = value
         self.success = success
         self.call: ToolCall | None = None
         self.json_text: str | None = None
@@ -173,7 +183,7 @@ class ToolResult(Generic[ResultT]):
         return self.rare.exclude_value_from_context
 
     @property
-    def failure(self) -> Failure | None:
+    def failure(self) -> Failure | Any:  # noqa: ANN401 -- like `value`: not None if `success` is False
         """Why it failed; None for a success, and for a `ToolResult.error` that no executor has returned."""
         failure = self.rare.failure
         if callable(failure):
@@ -192,12 +202,12 @@ class ToolResult(Generic[ResultT]):
         return self.rare.final
 
     @property
-    def repairs(self) -> tuple[object, ...]:
+    def repairs(self) -> tuple[schema.Repair, ...]:
         """What was changed in the arguments to make them fit the schema."""
         return self.rare.repairs
 
     @property
-    def pending(self) -> object:
+    def pending(self) -> PendingApproval | None:
         """The approval that the call waits for."""
         return self.rare.pending
 
@@ -222,12 +232,12 @@ class ToolResult(Generic[ResultT]):
         return self.rare.max_output_chars
 
     @staticmethod
-    def ok(value: ResultT, message: str = "OK") -> ToolResult[ResultT]:
+    def ok(value: OkT, message: str = "OK") -> ToolResult[OkT]:
         """A success with its value."""
         return ToolResult(message=message, value=value)
 
     @staticmethod
-    def error(message: str, value: ResultT | None = None) -> ToolResult[ResultT]:
+    def error(message: str, value: ErrorT | None = None) -> ToolResult[ErrorT]:
         """A failure with a message for the model, and perhaps a value."""
         return ToolResult(message=message, value=value, success=False)
 

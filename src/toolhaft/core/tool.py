@@ -11,17 +11,23 @@ from toolhaft.errors import DefinitionError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Generic, TypeVar, Unpack, cast
+    from typing import Any, Generic, Self, Unpack, cast, overload
 
-    from toolhaft.core.definition import AsyncToolHandler, ToolHandler
+    from typing_extensions import TypeVar  # defaults came with Python 3.13
+
+    from toolhaft.core.definition import AsyncToolHandler, RawHandler, ToolHandler
     from toolhaft.core.effect import Effect
     from toolhaft.core.example import ToolExample
     from toolhaft.core.options import ArgumentStyle, Isolation, Options
 else:
-    from toolhaft._typing import Generic, TypeVar, cast
+    from toolhaft._typing import Generic, TypeVar, cast, overload
 
-ParamsT = TypeVar("ParamsT")
-ResultT = TypeVar("ResultT")
+    Any = object
+
+ParamsT = TypeVar("ParamsT", default=Any)
+ResultT = TypeVar("ResultT", default=Any)
+TakenT = TypeVar("TakenT")
+ReturnedT = TypeVar("ReturnedT")
 
 OPTION_NAMES = (
     "effect",
@@ -73,13 +79,13 @@ class Tool(Generic[ParamsT, ResultT]):
     if TYPE_CHECKING:
         name: str
         description: str
-        input_schema: dict[str, object]
-        output_schema: dict[str, object] | bool | None
+        input_schema: dict[str, Any]
+        output_schema: dict[str, Any] | bool | None
         handler: Callable[..., object] | None
         title: str | None
         when_to_use: str | None
         examples: tuple[ToolExample[object, object], ...]
-        metadata: Mapping[str, object]
+        metadata: Mapping[str, Any]
         tags: tuple[str, ...]
         version: str | None
         accepts_overrides: bool
@@ -109,6 +115,26 @@ class Tool(Generic[ParamsT, ResultT]):
     result_type: object = ...
     """The Result of a typed tool; `...` for any other."""
 
+    @overload
+    def __init__(
+        self: Tool[dict[str, Any], Any],
+        *,
+        name: str,
+        description: str,
+        input_schema: Mapping[str, object],
+        output_schema: Mapping[str, object] | bool | None = None,
+        handler: RawHandler | None = None,
+        **options: Unpack[Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        name: str,
+        description: str,
+        handler: ToolHandler[ParamsT, ResultT] | AsyncToolHandler[ParamsT, ResultT] | None = None,
+        **options: Unpack[Options],
+    ) -> None: ...
     def __init__(
         self,
         *,
@@ -116,7 +142,7 @@ class Tool(Generic[ParamsT, ResultT]):
         description: str,
         input_schema: Mapping[str, object] | None = None,
         output_schema: Mapping[str, object] | bool | None = None,
-        handler: ToolHandler[ParamsT, ResultT] | AsyncToolHandler[ParamsT, ResultT] | None = None,
+        handler: Callable[..., object] | None = None,
         **options: Unpack[Options],
     ) -> None:
         try:
@@ -152,20 +178,38 @@ class Tool(Generic[ParamsT, ResultT]):
             raise TypeError(message)
         return _parametrise(cls, *pair)
 
+    @overload
     @staticmethod
     def wrap(
-        handler: ToolHandler[ParamsT, ResultT] | AsyncToolHandler[ParamsT, ResultT],
+        handler: AsyncToolHandler[TakenT, ReturnedT],
         *,
         name: str | None = None,
         description: str | None = None,
         **options: Unpack[Options],
-    ) -> Tool[ParamsT, ResultT]:
+    ) -> Tool[TakenT, ReturnedT]: ...
+    @overload
+    @staticmethod
+    def wrap(
+        handler: ToolHandler[TakenT, ReturnedT],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        **options: Unpack[Options],
+    ) -> Tool[TakenT, ReturnedT]: ...
+    @staticmethod
+    def wrap(
+        handler: Callable[..., object],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        **options: Unpack[Options],
+    ) -> Tool[Any, Any]:
         """Make a typed tool from a handler: its name, docstring and annotations define the rest."""
         read = core.definition.read_handler(handler)
         made = _parametrise(Tool, read.params_type, read.result_type)(
             name=name or read.name, description=description or read.description, handler=handler, **options
         )
-        return cast("Tool[ParamsT, ResultT]", made)
+        return cast("Tool[Any, Any]", made)
 
     @property
     def is_active(self) -> bool:
@@ -194,7 +238,7 @@ class Tool(Generic[ParamsT, ResultT]):
         """
         return None if self._output is None else self._output.check(value, on_loop=on_loop)
 
-    def replace(self, **changes: object) -> Tool[ParamsT, ResultT]:
+    def replace(self, **changes: object) -> Self:
         """A copy with another description, handler or options; the schemas and types stay."""
         names = (*_DEFINITION, *OPTION_NAMES)
         fixed = [name for name in changes if name not in names or name.endswith("_schema")]
@@ -213,7 +257,7 @@ class Tool(Generic[ParamsT, ResultT]):
         description: str | None = None,
         parameters: Mapping[str, str] | None = None,
         examples: Iterable[object] | None = None,
-    ) -> Tool[ParamsT, ResultT]:
+    ) -> Self:
         """A copy with another description, other descriptions of parameters, or other examples.
 
         What is None, and a parameter that is not named, stays.
@@ -230,7 +274,7 @@ class Tool(Generic[ParamsT, ResultT]):
             raise error.of(self.name) from error.__cause__
         return self._remade(contract, changes)
 
-    def _remade(self, contract: schema.Contract, changes: Mapping[str, object]) -> Tool[ParamsT, ResultT]:
+    def _remade(self, contract: schema.Contract, changes: Mapping[str, object]) -> Self:
         """A copy with some parts changed, and an empty export cache."""
         copy = self._blank()
         values = {name: changes.get(name, getattr(self, name)) for name in (*_DEFINITION, *OPTION_NAMES)}
@@ -258,7 +302,7 @@ class Tool(Generic[ParamsT, ResultT]):
             return self.context_name
         return _context_name(handler, is_typed=self.takes == "params")
 
-    def _blank(self) -> Tool[ParamsT, ResultT]:
+    def _blank(self) -> Self:
         """An empty tool of the same class; a subclass with more slots copies them."""
         return object.__new__(type(self))
 
@@ -314,10 +358,10 @@ class Tool(Generic[ParamsT, ResultT]):
         message = f"a Tool is frozen: {name!r} cannot be deleted"
         raise AttributeError(message)
 
-    def __copy__(self) -> Tool[ParamsT, ResultT]:
+    def __copy__(self) -> Self:
         return self  # frozen
 
-    def __deepcopy__(self, memo: dict[int, object]) -> Tool[ParamsT, ResultT]:
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self
 
     def __repr__(self) -> str:

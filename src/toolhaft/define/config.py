@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, cast
 
 from toolhaft.core.conversion import to_tool
+from toolhaft.core.definition import RawHandler
 from toolhaft.core.effect import Effect
 from toolhaft.core.options import (
     DEFAULT_TIMEOUT_S,
@@ -34,7 +35,7 @@ class ToolConfig:
     description: str
     input_schema: Mapping[str, object]
     output_schema: Mapping[str, object] | bool | None = None
-    execute: Callable[..., object] | None = None
+    execute: RawHandler | None = None
     timeout_s: float | None = DEFAULT_TIMEOUT_S
     stall_s: float | None = None
     retryable: bool = True

@@ -13,7 +13,7 @@ from toolhaft.errors import DefinitionError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Generic, ParamSpec, TypeVar, Unpack, cast, overload
+    from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, cast, overload
 
     from toolhaft.core.options import Options
 else:
@@ -21,6 +21,7 @@ else:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+BoundP = ParamSpec("BoundP")
 
 _put = object.__setattr__
 _LAZY = frozenset(Tool.__slots__)
@@ -63,7 +64,14 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         """Call the function itself, without any checks."""
         return self.function(*args, **kwargs)
 
-    def __get__(self, instance: object, owner: type | None = None) -> FunctionTool[..., R]:
+    # found in the class it may be static, a class method or not bound: a type checker cannot distinguish them
+    @overload
+    def __get__(self, instance: None, owner: type, /) -> FunctionTool[..., R]: ...
+    @overload
+    def __get__(
+        self: FunctionTool[Concatenate[Any, BoundP], R], instance: object, owner: type | None = None, /
+    ) -> FunctionTool[BoundP, R]: ...
+    def __get__(self, instance: object, owner: type | None = None, /) -> FunctionTool[..., R]:
         """Bind the tool to an object, as a method is bound."""
         target = owner if self._bind is classmethod else instance
         if target is None or self._bind is staticmethod:
@@ -74,14 +82,18 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         _put(bound, "_unbound", self)
         return bound
 
-    def __getattr__(self, name: str) -> object:
+    def _get_late(self, name: str) -> object:
+        """Compile the tool at the first use of one of its fields; other names are the function's own."""
         if name not in _LAZY:
             return getattr(self.function, name)
         self._compile()
         return cast("object", object.__getattribute__(self, name))
 
-    def _blank(self) -> FunctionTool[P, R]:
-        return FunctionTool(self.function, self._options, self._names)
+    if not TYPE_CHECKING:  # a type checker would accept every name
+        __getattr__ = _get_late
+
+    def _blank(self) -> Self:
+        return cast("Self", FunctionTool(self.function, self._options, self._names))
 
     def __repr__(self) -> str:
         return core.signature_text.function_line(self._own_name(), self.function, self._options)

@@ -83,7 +83,7 @@ class ToolSpec:
             for field in ("name", "description", "when_to_use"):
                 _check_text(getattr(self, field), field)
             # a Tool checks the rule for names
-            _: Tool[object, object] = Tool(name=self.name, description=self.description)
+            _ = Tool(name=self.name, description=self.description)
             _check_params(self)
             _check_is(self.returns, ToolReturn, "returns")
             _check_type(self.name, "returns", self.returns, "returns")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, cast
@@ -83,7 +83,7 @@ class BaseTool:
     max_parallel: ClassVar[int | None]
     cache_s: ClassVar[float | None]
     title: ClassVar[str | None]
-    examples: ClassVar[Iterable[ToolExample[object, object] | Mapping[str, object]]]
+    examples: ClassVar[Iterable[ToolExample[Any, Any] | Mapping[str, object]]]
     metadata: ClassVar[Mapping[str, object]]
     tags: ClassVar[Iterable[str]]
     version: ClassVar[str | None]
@@ -92,8 +92,8 @@ class BaseTool:
     def __init__(self) -> None:
         _ = _read_spec(self)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> ToolResponse:  # noqa: ANN401 -- a subclass declares its parameters
-        """Run the tool; inputs and run-time values are passed as keywords."""
+    def __call__(self, *args: Any, **kwargs: Any) -> ToolResponse | Awaitable[ToolResponse]:  # noqa: ANN401 -- a subclass declares its parameters
+        """Run the tool; inputs and run-time values are passed as keywords. It may be async."""
         raise NotImplementedError(f"{type(self).__qualname__} has no __call__")
 
     @cached_property

@@ -4,13 +4,13 @@ from toolhaft._lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from toolhaft.core.approval import PendingApproval as PendingApproval
     from toolhaft.core.events import Beat as Beat
     from toolhaft.core.events import Chunk as Chunk
     from toolhaft.core.events import Progress as Progress
     from toolhaft.core.result import Failure as Failure
     from toolhaft.execute.approval import Approval as Approval
     from toolhaft.execute.approval import Decision as Decision
-    from toolhaft.execute.approval import PendingApproval as PendingApproval
     from toolhaft.execute.approval import PermissionRequest as PermissionRequest
     from toolhaft.execute.attempts import CircuitBreaker as CircuitBreaker
     from toolhaft.execute.call_log import log_calls as log_calls

@@ -114,7 +114,7 @@ class ToolExecutor:
         tools: object = (),
         *,
         session: Session | None = None,
-        resources: Mapping[type, object] | ResourceRegistry | None = None,
+        resources: Mapping[type[Any], object] | ResourceRegistry | None = None,
         principal: Principal | None = None,
         allow: Iterable[object] | None = None,
         policy: CallPolicy | None = None,

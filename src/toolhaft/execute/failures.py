@@ -13,6 +13,7 @@ from typing import Final, TypeGuard, TypeVar
 
 from toolhaft.backends.process_channel import describe_exit
 from toolhaft.backends.process_errors import WorkerError
+from toolhaft.core.approval import PendingApproval
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
 from toolhaft.core.result import Failure, FailureKind, Outcome, ToolResult, failed_result
@@ -34,6 +35,7 @@ from toolhaft.errors import (
     UnknownToolError,
     VisibilityExpansionRequired,
 )
+from toolhaft.schema.problems import Problem
 
 ErrorT = TypeVar("ErrorT", bound=BaseException)
 
@@ -89,8 +91,8 @@ def refused(
     message: str,
     *,
     advice: str = "",
-    problems: tuple[object, ...] = (),
-    pending: object = None,
+    problems: tuple[Problem, ...] = (),
+    pending: PendingApproval | None = None,
     outcome: Outcome = "nothing_happened",
 ) -> AnyResult:
     """The failed result of a call whose handler was not started."""

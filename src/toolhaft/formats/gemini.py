@@ -143,7 +143,7 @@ class Gemini(BlockFormat):
         else:
             written["parametersJsonSchema"] = tool.schema
             if tool.tool.output_schema is not None:
-                output, _ = lower_output(tool.tool.output_schema)  # pyright: ignore[reportArgumentType] -- a JSON Schema
+                output, _ = lower_output(tool.tool.output_schema)
                 if output is not None:
                     written["responseJsonSchema"] = output
         if tool.hints:
@@ -152,7 +152,7 @@ class Gemini(BlockFormat):
 
     def declares_output(self, tool: AnyTool, hints: JSONObject, dialect: str) -> bool:  # noqa: ARG002 -- an override
         """True if the dialect has a field for it, and the schema can be expressed."""
-        return dialect != _PARAMETERS and lower_output(tool.output_schema)[0] is not None  # pyright: ignore[reportArgumentType] -- a JSON Schema
+        return dialect != _PARAMETERS and lower_output(tool.output_schema)[0] is not None
 
     def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:
         """Losses of the output schema and of the `behavior` hint."""
@@ -163,7 +163,7 @@ class Gemini(BlockFormat):
             return losses
         if tool.dialect == _PARAMETERS:
             return [*losses, SchemaLoss("", "output_schema", "left out")]
-        return [*losses, *lower_output(tool.tool.output_schema)[1]]  # pyright: ignore[reportArgumentType] -- a JSON Schema
+        return [*losses, *lower_output(tool.tool.output_schema)[1]]
 
     def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:
         """The two fields of a request, in snake case for the dialect `parameters`."""

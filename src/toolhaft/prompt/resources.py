@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
+from toolhaft.core.ports import ResourceKind
 from toolhaft.errors import ResourceError
 from toolhaft.resources import ResourceRegistry
 
 _ResourceT = TypeVar("_ResourceT")
-ResourceSource: TypeAlias = "ResourceRegistry | Mapping[type, object] | None"
+ResourceSource: TypeAlias = "ResourceRegistry | Mapping[type[Any], object] | None"
 
 _OPEN: Final[ContextVar[tuple[tuple[PromptResources, ResourceRegistry], ...]]] = ContextVar(
     "toolhaft_prompt_resources", default=()
@@ -44,7 +45,7 @@ class PromptResources:
         here = (scope for owner, scope in reversed(_OPEN.get()) if owner is self)
         return next((scope for scope in here if scope in self._opened), None)
 
-    def get(self, kind: type[_ResourceT]) -> _ResourceT:
+    def get(self, kind: ResourceKind[_ResourceT]) -> _ResourceT:
         """A resource of the open scope.
 
         Raises:
@@ -56,7 +57,7 @@ class PromptResources:
             )
         return self.scope.get(kind)
 
-    def __getitem__(self, kind: type[_ResourceT]) -> _ResourceT:
+    def __getitem__(self, kind: ResourceKind[_ResourceT]) -> _ResourceT:
         return self.get(kind)
 
     def for_executor(self, given: ResourceSource) -> ResourceRegistry:

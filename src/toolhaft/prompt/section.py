@@ -64,7 +64,7 @@ class SectionOptions(TypedDict, Generic[ParamsT]):
     summary: NotRequired[str | None]
     accepts_overrides: NotRequired[bool]
     policies: NotRequired[Iterable[ToolPolicy]]
-    resources: NotRequired[Mapping[type, object] | ResourceRegistry | None]
+    resources: NotRequired[Mapping[type[Any], object] | ResourceRegistry | None]
     session: NotRequired[Session | None]
 
 
@@ -106,7 +106,7 @@ class Section(Immutable, Generic[ParamsT]):
         summary: str | None = None,
         accepts_overrides: bool = True,
         policies: Iterable[ToolPolicy] = (),
-        resources: Mapping[type, object] | ResourceRegistry | None = None,
+        resources: Mapping[type[Any], object] | ResourceRegistry | None = None,
         session: Session | None = None,
     ) -> None:
         self.key = check_name("key of a section", key)

@@ -7,7 +7,7 @@ from threading import Lock, RLock
 from typing import Final, Protocol, TypeVar, cast, runtime_checkable
 
 from toolhaft.core.limits import Deadline
-from toolhaft.core.ports import Restorable, Snapshotable
+from toolhaft.core.ports import ResourceKind, Restorable, Snapshotable
 from toolhaft.errors import CallEndedError
 from toolhaft.resources.providers import Closer, CycleGuard, Provider, raise_all, rollback_method, run_all
 
@@ -21,7 +21,7 @@ _LOG: Final = logging.getLogger("toolhaft")
 class _Parent(Protocol):
     """Where the resources of a call come from: the registry, or the outer call."""
 
-    def get(self, kind: type[ResourceT]) -> ResourceT: ...
+    def get(self, kind: ResourceKind[ResourceT]) -> ResourceT: ...
 
     def provider_for(self, kind: type) -> Provider | None: ...
 
@@ -69,7 +69,7 @@ class CallResources:
         self.kept = 0
         """How many resources were committed."""
 
-    def get(self, kind: type[ResourceT]) -> ResourceT:
+    def get(self, kind: ResourceKind[ResourceT]) -> ResourceT:
         """The view that this call has of a resource.
 
         A resource with `fork` is forked once per call, one with `snapshot` and `restore` is saved, and any
@@ -86,7 +86,7 @@ class CallResources:
                 resource = self._create(kind, acquired)
         return cast("ResourceT", resource)
 
-    def __getitem__(self, kind: type[ResourceT]) -> ResourceT:
+    def __getitem__(self, kind: ResourceKind[ResourceT]) -> ResourceT:
         return self.get(kind)
 
     def fork(self, *, read_only: bool = False) -> CallResources:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from threading import RLock
 from typing import Any, Self, TypeVar, cast
 
-from toolhaft.core.ports import Filesystem
+from toolhaft.core.ports import Filesystem, ResourceKind
 from toolhaft.errors import ResourceError, ResourceMissingError
 from toolhaft.resources.call_resources import CallResources
 from toolhaft.resources.providers import (
@@ -46,7 +46,7 @@ class ResourceRegistry:
         "_stack",
     )
 
-    def __init__(self, given: Mapping[type, object] | None = None) -> None:
+    def __init__(self, given: Mapping[type[Any], object] | None = None) -> None:
         self._given: dict[type, object] = {}
         self._providers: dict[type, Provider] = {}
         self._made: dict[type, object] = {}
@@ -62,7 +62,7 @@ class ResourceRegistry:
             self._given[kind] = resource
 
     @classmethod
-    def of(cls, given: ResourceRegistry | Mapping[type, object] | None) -> ResourceRegistry:
+    def of(cls, given: ResourceRegistry | Mapping[type[Any], object] | None) -> ResourceRegistry:
         """The registry itself, or a new one with the instances of a mapping.
 
         Raises:
@@ -78,7 +78,9 @@ class ResourceRegistry:
         )
 
     @classmethod
-    def merged(cls, sources: Iterable[ResourceRegistry | Mapping[type, object] | None]) -> ResourceRegistry:
+    def merged(
+        cls, sources: Iterable[ResourceRegistry | Mapping[type[Any], object] | None]
+    ) -> ResourceRegistry:
         """A registry with the instances and factories of all sources; for one type the last source wins.
 
         It creates and closes its own instances, separate from those of the sources. A source whose
@@ -145,7 +147,7 @@ class ResourceRegistry:
                 )
             self._providers[kind] = provider_of(kind, factory, scope)
 
-    def get(self, kind: type[ResourceT]) -> ResourceT:
+    def get(self, kind: ResourceKind[ResourceT]) -> ResourceT:
         """The shared instance of a resource, outside of any call; changes to it are not undone.
 
         Raises:
@@ -158,7 +160,7 @@ class ResourceRegistry:
             found = self._made.get(kind)
         return cast("ResourceT", self._create(kind) if found is None else found)
 
-    def __getitem__(self, kind: type[ResourceT]) -> ResourceT:
+    def __getitem__(self, kind: ResourceKind[ResourceT]) -> ResourceT:
         return self.get(kind)
 
     def provider_for(self, kind: type) -> Provider | None:
@@ -213,7 +215,7 @@ class ResourceRegistry:
         self._given.update(source._given)
         self._providers.update(source._providers)
 
-    def _from_layers(self, kind: type[ResourceT]) -> ResourceT:
+    def _from_layers(self, kind: ResourceKind[ResourceT]) -> ResourceT:
         layer = self._layer(kind)
         if layer is not None:
             return layer.get(kind)

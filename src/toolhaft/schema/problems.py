@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, ValuePath
@@ -61,7 +61,7 @@ class UnreadArguments:
 class ValidArguments:
     """Arguments that are valid: `params` as the handler takes them, and the `repairs` that were made."""
 
-    params: object
+    params: Any
     repairs: tuple[Repair, ...] = ()
     given: JSONObject | None = field(default=None, repr=False, compare=False)
     """The JSON that was checked, if it is not the JSON that was sent."""

@@ -339,7 +339,7 @@ def clean_message(text: str) -> str:
 
 def _error_message(response: HttpResponse) -> str:
     try:
-        body = response.json()
+        body: JSONValue = response.json()
     except HttpError:
         return ""
     if not isinstance(body, dict):

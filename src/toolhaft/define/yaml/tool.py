@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, Self, TypeVar, cast
 
 from toolhaft.core.options import Options
 from toolhaft.core.tool import OPTION_NAMES, Tool
@@ -66,7 +66,8 @@ class YamlTool(Tool[ParamsT, ResultT]):
             folder=folder,
             parameters=parameters_of(definition.input_schema, definition.output_schema),
         )
-        super().__init__(
+        Tool.__init__(  # the class is generic, the tool is not typed
+            cast("Tool[dict[str, Any], Any]", self),
             name=cast("str", fields["id"]),
             description=cast("str", fields["description"]),
             input_schema=definition.input_schema,
@@ -103,7 +104,7 @@ class YamlTool(Tool[ParamsT, ResultT]):
             raise ToolValidationError(result.message)
         return preview_of(self._setup({}), cast("Mapping[str, object]", result.params))
 
-    def replace(self, **changes: object) -> YamlTool[ParamsT, ResultT]:
+    def replace(self, **changes: object) -> Self:
         """Return a copy with other texts, policy or fields of the file; the parameters stay the same.
 
         `is_active=False` switches the tool off; None takes `is_active` out of the file.
@@ -125,7 +126,7 @@ class YamlTool(Tool[ParamsT, ResultT]):
                 changes["handler"] = None  # even if the handler was replaced by the caller
             elif is_own:
                 changes["handler"] = self._handler(yaml_fields)
-        copy = cast("YamlTool[ParamsT, ResultT]", super().replace(**changes))
+        copy = super().replace(**changes)
         for key, value in yaml_fields.items():
             _put(copy, key, value)
         return copy
@@ -155,7 +156,7 @@ class YamlTool(Tool[ParamsT, ResultT]):
                 raise DefinitionError(problem.what, place="run", fix=problem.fix)
         return made
 
-    def _blank(self) -> Tool[ParamsT, ResultT]:
+    def _blank(self) -> Self:
         copy = super()._blank()
         for slot in YamlTool.__slots__:
             _put(copy, slot, getattr(self, slot))

@@ -20,6 +20,7 @@ from toolhaft.execute.handlers import late_result
 from toolhaft.execute.pipeline import Step, StepAnswer, resolve, then
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.throttling import FairSemaphore, TokenBucket
+from toolhaft.execute.tool_stats import ToolCounter
 
 DEEPEST: Final = 32
 """How deep calls can be nested: each level holds a thread."""
@@ -68,17 +69,17 @@ def count_outcome(tool: AnyTool, setup: Setup, inner: Step) -> Step:
         final = None if tool.retryable else active.json_arguments
         return active.attempts.failed(tool, active.call.arguments, final, result, active.earlier)
 
+    return then(inner, finish, _count_raised(tool, counter))
+
+
+def _count_raised(tool: AnyTool, counter: ToolCounter) -> Callable[[ActiveCall, BaseException], None]:
     def on_raise(active: ActiveCall, error: BaseException) -> None:
         if active.took_s:
-            add_duration(active.took_s)
-        counter.count_failure(_kind_of_error(error))
+            counter.add_duration(active.took_s)
+        counter.count_failure("cancelled" if isinstance(error, CancelledError) else "failed")
         give_trial_back(tool, active)
 
-    return then(inner, finish, on_raise)
-
-
-def _kind_of_error(error: BaseException) -> FailureKind:
-    return "cancelled" if isinstance(error, CancelledError) else "failed"
+    return on_raise
 
 
 def _log_cause(tool: AnyTool, active: ActiveCall, result: AnyResult) -> None:

@@ -26,7 +26,6 @@ from toolhaft.execute.feedback_counts import (
 from toolhaft.execute.pipeline import Step, then
 from toolhaft.execute.setup import Setup
 from toolhaft.resources import ResourceRegistry, SystemClock
-from toolhaft.schema.problems import Repair
 from toolhaft.session import Session
 
 _LOG: Final = logging.getLogger("toolhaft")
@@ -60,7 +59,7 @@ def mask(tool: AnyTool, _: Setup, inner: Step) -> Step:
             return refused("invalid_arguments", f"the arguments of {tool.name} are not a JSON object.")
         repeats = tuple(map(secrets.text, active.report.repeats))
         active.report = active.report._replace(repeats=repeats)
-        repairs = tuple(secrets.repair(cast("Repair", repair)) for repair in result.repairs)
+        repairs = tuple(secrets.repair(repair) for repair in result.repairs)
         masked = result.with_fields(message=secrets.text(result.message), repairs=repairs)
         return masked if failure is None else _masked_failure(masked, failure, secrets)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
@@ -27,8 +27,11 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import UnreadArguments
 
 
-class Encoded(list[JSONObject]):
-    """The messages, in order, to append to a history."""
+class Encoded(list[Any]):
+    """The messages, in order, to append to a history: dictionaries.
+
+    Of type Any, so that a list of any SDK's message type can be extended with them.
+    """
 
     def __init__(
         self,
@@ -220,7 +223,7 @@ def encode_calls(
 
 
 def encode_results(
-    results: Iterable[object],
+    results: Iterable[AnyResult | tuple[ToolCall, AnyResult]] | AnyResult,
     format: str,
     *,
     calls: Iterable[ToolCall] | None = None,
@@ -243,7 +246,7 @@ def encode_results(
 
 
 def _pairs(
-    results: Iterable[object], calls: Iterable[ToolCall] | None
+    results: Iterable[object] | AnyResult, calls: Iterable[ToolCall] | None
 ) -> Sequence[tuple[ToolCall, AnyResult]]:
     if not isinstance(results, Iterable | ToolResult):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
         raise WireError(f"{results!r:.80} is not a list of results", expected="a list of ToolResult")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, LiteralString, Never, cast, overload
 
 from pydantic_core import from_json, to_json
 
@@ -32,7 +32,6 @@ from toolhaft.formats.operations.tool_entries import (
 )
 from toolhaft.formats.provider_format import ProviderFormat, RequestSettings
 from toolhaft.formats.registry import dialect_of, get_format
-from toolhaft.schema.json_value import JSONObject
 
 _CACHED: Final = frozenset((list, tuple))
 
@@ -220,6 +219,22 @@ def _check_flags(**flags: object) -> None:
             raise WireError(f"got {value!r:.80}", path=name, expected="True or False")
 
 
+if TYPE_CHECKING:
+
+    class Payload(dict[str, Any]):
+        """A dictionary; `client.create(**payload)` then has the type that it has without the payload.
+
+        With values of type Any, every overload of such a function matches, and the type is unknown. With
+        values of type Never the first one does. Pyright distinguishes `payload["tools"]`, which is Any.
+        """
+
+        @overload
+        def __getitem__(self, key: LiteralString, /) -> Any: ...  # noqa: ANN401 -- a field of any provider
+        @overload
+        def __getitem__(self, key: str, /) -> Never: ...
+        def __getitem__(self, key: str, /) -> object: ...
+
+
 class Export:
     """Exported tools: the payload for a request, its losses, and how to restore calls."""
 
@@ -327,14 +342,14 @@ class Export:
         return b",".join(members)
 
     @cached_property
-    def payload(self) -> JSONObject:
+    def payload(self) -> Payload:
         """The fields to put into the request; a new object that you may change."""
-        return cast("JSONObject", from_json(self.json_bytes))
+        return cast("Payload", from_json(self.json_bytes))
 
     @property
-    def tools(self) -> list[JSONObject]:
+    def tools(self) -> list[dict[str, Any]]:
         """Each tool as the payload has it."""
-        return [cast("JSONObject", from_json(entry.json_bytes)) for entry in self._entries]
+        return [cast("dict[str, Any]", from_json(entry.json_bytes)) for entry in self._entries]
 
     def __repr__(self) -> str:
         return (

@@ -7,10 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from toolhaft.errors import HttpError
-from toolhaft.schema.json_value import JSONValue
 
 # An escaped surrogate, with its second half if that follows; pairs of backslashes before it are literal.
 _SURROGATE: Final = re.compile(
@@ -44,7 +43,7 @@ class HttpResponse:
         """Such as 'text/html', in lower case, without parameters; empty if not sent."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
-    def json(self) -> JSONValue:
+    def json(self) -> Any:  # noqa: ANN401 -- as in other clients: the caller knows what to expect
         """Parse the body as JSON, whatever its media type is.
 
         A lone surrogate, escaped or not, becomes U+FFFD: it could not be encoded later, and the rest of the

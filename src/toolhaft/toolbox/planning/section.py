@@ -98,7 +98,7 @@ class PlanningOptions(TypedDict, total=False):
     visibility: VisibilityOption[None]
     summary: str | None
     policies: Iterable[ToolPolicy]
-    resources: Mapping[type, object] | ResourceRegistry | None
+    resources: Mapping[type[Any], object] | ResourceRegistry | None
 
 
 class PlanningToolsSection(MarkdownSection[None]):
