@@ -113,7 +113,7 @@ def test_dry_run_of_a_call_refuses_what_a_run_refuses(tmp_path):
         near.put("hidden", plain_tool("hidden"))
         cases = [
             ("shout", {}, ann, 403, "--allow-run python"),  # the operator does not allow it
-            ("nothing", {}, ann, 424, "no handler"),
+            ("nothing", {}, ann, 424, "it has neither run nor endpoint"),
             ("paid", {}, ann, 403, "requires the scope pay"),
             ("hidden", {}, ann, 404, "no tool 'hidden'"),
             ("calculator", {}, reader, 403, "tools:run"),

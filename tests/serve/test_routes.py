@@ -265,7 +265,7 @@ def test_share_tags_and_is_active_are_always_present():
                     assert isinstance(tool["tags"], list)
                     assert isinstance(tool["is_active"], bool)
         bare = near.ask("GET", "/v3/tools/bare").json
-        assert (bare["share"], bare["tags"], bare["is_active"]) == ("private", [], True)
+        assert (bare["share"], bare["tags"], bare["is_active"]) == ("private", [], False)
         again = near.put("bare", json.dumps(bare), content_type="application/json")
         assert (again.status, again.json["tags"]) == (200, [])
 

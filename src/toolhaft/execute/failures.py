@@ -237,7 +237,7 @@ def _message(tool: AnyTool, error: BaseException, given: str) -> str:
 
 def _is_refused_call(error: BaseException) -> bool:
     """True for a TypeError that the call of the handler raised, before any code of the handler ran."""
-    if not isinstance(error, TypeError) or error.__traceback__ is None:
+    if not is_a(error, TypeError) or error.__traceback__ is None:
         return False
     modules = [str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__)]
     return all(module.startswith(_CALLERS) for module in modules)

@@ -23,6 +23,7 @@ from toolhaft.execute.failures import (
     after_running,
     from_error,
     from_error_result,
+    is_a,
     refused,
     reraised,
     text_of,
@@ -274,7 +275,7 @@ def error_result(tool: AnyTool, active: ActiveCall, error: BaseException) -> Any
         BaseException: exceptions of prompts and interrupts, which the caller gets instead of a result.
     """
     active.is_over = active.has_raised = True
-    if isinstance(error, CallEndedError) and active.stall is not None and active.stall.left_s() <= 0:
+    if is_a(error, CallEndedError) and active.stall is not None and active.stall.left_s() <= 0:
         return timeout_result(tool, active, "it was stopped at its next beat")
     passing = reraised(error)
     if passing is None:

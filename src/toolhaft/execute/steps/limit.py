@@ -14,7 +14,7 @@ from toolhaft.core.result import FailureKind, ToolResult
 from toolhaft.errors import BudgetExceededError
 from toolhaft.execute.active_call import ActiveCall, Report, final_arguments
 from toolhaft.execute.attempts import moves_circuit
-from toolhaft.execute.failures import refused
+from toolhaft.execute.failures import is_a, refused
 from toolhaft.execute.handler_errors import log_error
 from toolhaft.execute.handlers import late_result
 from toolhaft.execute.pipeline import Step, StepAnswer, resolve, then
@@ -76,7 +76,7 @@ def _count_raised(tool: AnyTool, counter: ToolCounter) -> Callable[[ActiveCall, 
     def on_raise(active: ActiveCall, error: BaseException) -> None:
         if active.took_s:
             counter.add_duration(active.took_s)
-        counter.count_failure("cancelled" if isinstance(error, CancelledError) else "failed")
+        counter.count_failure("cancelled" if is_a(error, CancelledError) else "failed")
         give_trial_back(tool, active)
 
     return on_raise
