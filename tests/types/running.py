@@ -26,7 +26,16 @@ from toolhaft import (
     tool,
 )
 from toolhaft.errors import ToolValidationError
-from toolhaft.execute import Approval, Chunk, Decision, Failure, PendingApproval, PermissionRequest, Progress
+from toolhaft.execute import (
+    Approval,
+    Beat,
+    Chunk,
+    Decision,
+    Failure,
+    PendingApproval,
+    PermissionRequest,
+    Progress,
+)
 from toolhaft.prompt import FeedbackContext, MarkdownSection, PolicyDecision, Prompt
 from toolhaft.resources import Clock, FakeClock, Filesystem, MemoryFilesystem, ResourceRegistry
 from toolhaft.toolbox import calculator, read_file
@@ -115,6 +124,8 @@ async def use_async() -> None:
             print(item.value)
         elif isinstance(item, Progress):
             print(item.done, item.message)
+        elif isinstance(item, Beat):
+            print(item.running_s)
         else:
             print(item.success, item.value)
 

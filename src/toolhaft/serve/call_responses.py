@@ -39,7 +39,9 @@ _FIXES: Final[dict[FailureKind, str]] = {
 _WAIT: Final = re.compile(r"in (\d+(?:\.\d+)?) s")
 _ATTEMPT_COUNT: Final = re.compile(r" ?This was attempt \d+ of \d+.*$", re.DOTALL)
 _NO_FILESYSTEM: Final = re.compile(
-    r"no resource Filesystem was given .*?Fix: ToolExecutor\([^{]*\{[^}]*\}\)", re.DOTALL
+    r"no resource Filesystem was given .*?Fix: ToolExecutor\([^{]*\{[^}]*\}\)"
+    r"|\w+ has no files to work on: .*# ToolExecutor takes the same resources",
+    re.DOTALL,
 )
 _NO_FILESYSTEM_HERE: Final = (
     "this platform has no folder for files; the operator sets one with: toolhaft serve --files DIR"

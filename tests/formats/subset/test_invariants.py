@@ -32,9 +32,8 @@ VALUES = 10
 def made(seed):
     """A schema that a tool may have, and its maker, from a seed; None for one that no tool may have."""
     maker = Maker(random.Random(seed), closed=seed % 2 == 1)  # noqa: S311 -- schemas are no secrets
-    schema = maker.tool()
     try:
-        compile_raw(schema)
+        schema = compile_raw(maker.tool()).json_schema  # with the names that it requires declared
     except DefinitionError:
         return None
     return schema, maker

@@ -58,7 +58,7 @@ def _how_to_give_files(context: ToolContext, *, is_folder: bool) -> str:
     shown = repr(given) if len(repr(given)) <= _LONGEST_SHOWN else "..."
     return (
         f"{name} has no files to work on: it was given no folder. "
-        "Fix: from toolhaft.resources import Filesystem, HostFilesystem; "
+        "Fix: from toolhaft import Filesystem, HostFilesystem; "
         f"execute_tool({name}, {shown}, resources={{Filesystem: HostFilesystem({str(folder)!r})}}) "
         "# ToolExecutor takes the same resources"
     )
