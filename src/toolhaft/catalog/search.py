@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 from toolhaft.catalog.listing import Listing
 from toolhaft.catalog.near_words import NearWords
 
-_WEIGHTS: Final = (6.0, 5.0, 4.0, 1.5, 0.7)
+_WEIGHTS: Final = (4.5, 4.0, 4.0, 1.5, 0.7)
 """The weight of a word in the id, the title, the tags, the description, the rest."""
 _SATURATION: Final = 1.2
 _LENGTH_SHARE: Final = 0.6
