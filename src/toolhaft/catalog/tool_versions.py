@@ -168,8 +168,8 @@ def _describe_list(old: object, new: object) -> str:
         "removed": [name for name in before if name not in after],
         "changed": [name for name in after if name in before and before[name] != after[name]],
     }
-    told = [f"{verb} {_names(names)}" for verb, names in changes.items() if names]
-    return "; ".join(told) or "reordered"
+    parts = [f"{verb} {_names(names)}" for verb, names in changes.items() if names]
+    return "; ".join(parts) or "reordered"
 
 
 def _by_name(fields: object) -> dict[str, object]:

@@ -77,7 +77,7 @@ def offered_tools(setup: Setup) -> list[AnyTool]:
         tool
         for tool in setup.tools.by_name.values()
         if (allow is None or tool.name in allow)
-        # without a principal of its own, each call may have one with the scopes that the tool requires
+        # if the executor has no principal, each call may have one with the scopes that the tool requires
         and (principal is None or access_refusal(tool, setup, principal) is None)
     ]
 

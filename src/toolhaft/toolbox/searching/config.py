@@ -161,7 +161,7 @@ def choose() -> SearchConfig:
 
 
 def _not_configured(message: str) -> ToolExecutionError:
-    """The error for a missing or invalid setting; its cause tells programs what kind of failure it is."""
+    """The error for a missing or invalid setting; its cause is a ConfigError, which programs can test for."""
     error = ToolExecutionError(message)
     error.__cause__ = ConfigError(message)
     return error
