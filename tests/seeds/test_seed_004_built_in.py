@@ -257,7 +257,7 @@ def test_seed_004_read_file_without_files_says_the_line_that_gives_it_files(tmp_
         f"execute_tool(read_file, {{'path': {str(file)!r}}}, "
         f"resources={{Filesystem: HostFilesystem({str(tmp_path)!r})}})"
     )
-    assert "from toolhaft.resources import Filesystem, HostFilesystem" in result.message
+    assert "from toolhaft import Filesystem, HostFilesystem" in result.message
     assert line in result.message
     names = {"Filesystem": Filesystem, "HostFilesystem": HostFilesystem}
     done = eval(line, {"execute_tool": execute_tool, "read_file": read_file, **names})  # noqa: S307 -- the line of the message
