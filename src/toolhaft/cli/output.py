@@ -112,7 +112,7 @@ def _draw_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, color:
     lines = [tuple(map(_one_line, row)) for row in rows]
     first, *others = (width + len(_GAP) for width in _widths([tuple(headers), *lines]))
     if first + sum(min(width, _MIN_COLUMN) for width in others[:-1]) + _MIN_LAST_COLUMN > screen.width:
-        _print_stacked(headers, lines)
+        _print_stacked(headers, lines, screen.width)
         return
     left = max(screen.width - first - sum(others[:-1]), _MIN_LAST_COLUMN)
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, len(_GAP), 0, 0))
@@ -126,13 +126,15 @@ def _draw_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, color:
     screen.print(table)
 
 
-def _print_stacked(headers: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+def _print_stacked(headers: Sequence[str], lines: Sequence[Sequence[str]], width: int) -> None:
     """Print the cells of a row below each other, for a terminal that is too narrow for columns."""
-    for line in lines:
-        _write(sys.stdout, line[0])
-        for header, cell in zip(headers[1:], line[1:], strict=True):
+    for first, *others, last in lines:
+        _write(sys.stdout, first)
+        for header, cell in zip(headers[1:-1], others, strict=True):
             if cell:
                 _write(sys.stdout, f"  {header.lower()}: {cell}")
+        if last:
+            _write(sys.stdout, _cut(f"  {last}", max(width, _MIN_LAST_COLUMN)))
 
 
 def console(*, color: bool = True, stderr: bool = False) -> Console:
