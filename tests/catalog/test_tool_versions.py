@@ -244,7 +244,7 @@ def test_change_is_described_in_one_line():
     moved = [{"name": "q"}, {"name": "p", "type": "string"}]
     many = [{"name": f"n{number}"} for number in range(9)]
     cases = [
-        ({**old, "updated_at": "1", "endpoint": "u"}, "no field"),
+        ({**old, "updated_at": "1", "endpoint": "u"}, "nothing"),
         ({**old, "description": "y", "tags": ["b"]}, "description, tags added"),
         ({"id": "a", "parameters": old["parameters"]}, "description removed"),
         ({**old, "parameters": moved}, "parameters (reordered)"),

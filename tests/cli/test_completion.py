@@ -78,7 +78,11 @@ def test_verbs_complete_what_they_can_take(project):
     (project / "local-kit/tools/mine.yaml").rename(project / "local-kit/tools/mine2.yaml")
     cases = {
         "lk tool set ": ["echo", "echo-twice", "mine"],
+        "lk tool diff ": ["echo", "echo-twice", "mine"],
         "lk tool rm c": [],
+        "lk tool versions ": ["mine"],
+        "lk tool rollback ": ["mine"],
+        "lk serve --allow-run ": ["argv", "python"],
         "lk tool get calc": ["calculator"],
         "lk tool ls --tag l": ["loud"],
         "lk tool search x --tag l": ["loud"],

@@ -177,6 +177,15 @@ def test_suspicious_state_is_a_warning(project, name, text, told):
     assert (done.exit, [one for one in found["warning"] if told in one["detail"]] != []) == (0, True), found
 
 
+def test_changes_that_are_not_published_can_be_compared(project):
+    file = write_yaml(project, "echo", ECHO)
+    assert run_lk("tool", "set", "echo", cwd=project).exit == 0
+    file.write_text(file.read_text(encoding="utf-8").replace("Says what", "Repeats what"), encoding="utf-8")
+    _, found = doctor(project)
+    (edited,) = [one for one in found["warning"] if one["about"] == "echo"]
+    assert edited["fix"] == "lk tool diff echo"
+
+
 def test_expired_key_is_a_warning(project):
     from datetime import UTC, datetime, timedelta  # noqa: PLC0415 -- this test alone
 

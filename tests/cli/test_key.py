@@ -107,8 +107,10 @@ def test_scope_that_is_nearly_one_that_a_tool_requires_is_refused(tmp_path):
     done = run_lk("key", "new", "--owner", "a", "--scope", "billing:wirte", cwd=tmp_path)
     assert (done.exit, done.out) == (2, "")
     assert "did you mean 'billing:write'?" in done.err
-    for scope in ("billing:write", "mail:send"):
-        assert run_lk("key", "new", "--owner", "a", "--scope", scope, cwd=tmp_path).exit == 0
+    # tools elsewhere may require other scopes, so these are only noted
+    for scope, is_noted in (("billing:write", False), ("mail:send", True), ("tools:read", False)):
+        done = run_lk("key", "new", "--owner", "a", "--scope", scope, cwd=tmp_path)
+        assert (done.exit, f"note: the platform has no scope {scope}" in done.err) == (0, is_noted)
 
 
 def test_invalid_database_is_reported(tmp_path):

@@ -264,7 +264,8 @@ def test_own_file_that_differs_from_the_published_one_is_compared(tmp_path):
         '-description: "Repeats what it is told"',
         '+description: "Says what it is told"',
     ]
-    assert done.err.endswith("  try: lk tool get echo --force\n")
+    assert "--force discards them" in done.err
+    assert done.err.endswith("  try: lk tool set echo\n")
     assert run_lk("tool", "get", "echo", "--force", cwd=tmp_path).exit == 0
     assert "Says what" in file.read_text(encoding="utf-8")
 
@@ -315,3 +316,27 @@ def test_remote_platform_sets_its_own_endpoint(tmp_path):
     done = run_lk("tool", "get", "calculator", cwd=tmp_path)
     assert done.exit == 3
     assert "TOOLHAFT_PLATFORM_URL" in done.err
+
+
+def test_name_of_a_file_suggests_its_id(tmp_path):
+    for words in (["get", "echo.yaml"], ["get", "local-kit/tools/echo.yml"]):
+        done = run_lk("tool", *words, cwd=tmp_path)
+        assert (done.exit, done.err.splitlines()[-1]) == (2, "  try: lk tool get echo")
+
+
+def test_unpublished_changes_are_not_offered_to_be_discarded_first(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO[: ECHO.index("run:")])
+    assert run_lk("tool", "set", "echo", cwd=tmp_path).exit == 0
+    assert "nothing runs echo" in run_lk("tool", "get", "echo", cwd=tmp_path).err
+    # as that error says, the author adds a run block and types get again
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(ECHO[ECHO.index("run:") :])
+    done = run_lk("tool", "get", "echo", cwd=tmp_path)
+    assert done.exit == 1
+    assert done.err == (
+        "error: exists: local-kit/tools/echo.yaml, and it has changes that are not published; "
+        "--force discards them\n  try: lk tool set echo\n"
+    )
+    assert "-run:" in done.out
+    assert run_lk("tool", "set", "echo", cwd=tmp_path).exit == 0
+    assert run_lk("tool", "get", "echo", cwd=tmp_path).exit == 0

@@ -157,6 +157,13 @@ def test_narrow_terminal_shows_complete_ids(tmp_path):
         assert firsts - {"ID"} == {long, *BUILT_IN}, columns
 
 
+def test_narrow_terminal_cuts_long_descriptions(tmp_path):
+    for columns in (30, 60):
+        shown = on_terminal(tmp_path, "--no-color", "tool", "search", "math", COLUMNS=str(columns))
+        (described,) = [line.rstrip() for line in shown.splitlines() if "Evaluate" in line]
+        assert (described[-1], len(described)) == ("…", columns)
+
+
 def test_pipes_get_every_cell_whole(tmp_path):
     text = "Says " + "very " * 60 + "much"
     write_yaml(tmp_path, "echo", ECHO.replace("Says what it is told", text))

@@ -83,7 +83,7 @@ def test_one_of_two_concurrent_creations_is_refused(tmp_path, monkeypatch, capsy
     assert run(words) == 1
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err == "error: exists: local-kit/tools/my-tool.yaml\n  try: lk tool set my-tool\n"
+    assert told.err == "error: exists: local-kit/tools/my-tool.yaml\n  try: lk tool show my-tool\n"
     assert file.read_text(encoding="utf-8") == "of somebody else"
     assert [one.name for one in file.parent.iterdir()] == ["my-tool.yaml"]
 
@@ -126,7 +126,7 @@ def test_file_in_place_of_the_folder_is_reported(tmp_path):
 def test_existing_file_is_not_changed(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO)
     done = run_lk("tool", "new", "echo", cwd=tmp_path)
-    assert done == (1, "", "error: exists: local-kit/tools/echo.yaml\n  try: lk tool set echo\n")
+    assert done == (1, "", "error: exists: local-kit/tools/echo.yaml\n  try: lk tool show echo\n")
     assert file.read_text(encoding="utf-8") == ECHO
 
 

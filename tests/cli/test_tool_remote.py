@@ -61,11 +61,30 @@ def test_published_tool_can_be_fetched_by_another_user(tmp_path, platform):
     before = theirs.read_text(encoding="utf-8")
     done = run_lk("tool", "set", "echo", cwd=bob, env=platform.env)
     assert (done.exit, done.out) == (1, "")
-    assert done.err.endswith("  try: lk tool get echo echo-theirs\n")
+    assert done.err.endswith("  try: lk tool diff echo\n")
+    done = run_lk("tool", "diff", "echo", cwd=bob, env=platform.env)
+    assert done.exit == 1
+    changed = [line for line in done.out.splitlines()[2:] if line.startswith(("-", "+"))]
+    assert changed == [
+        '-description: "ann says what it is told"',
+        '+description: "bob says what it is told"',
+    ]
     assert theirs.read_text(encoding="utf-8") == before
     assert run_lk("tool", "set", "echo", "--force", cwd=bob, env=platform.env).exit == 0
     assert run_lk("tool", "rm", "echo", "--yes", "--published", cwd=bob, env=platform.env).exit == 0
     assert run_lk("tool", "show", "echo", cwd=bob, env=platform.env).exit == 1
+
+
+def test_clone_of_a_built_in_tool_is_compared_with_it(tmp_path, platform):
+    assert run_lk("tool", "get", "calculator", cwd=tmp_path, env=platform.env).exit == 0
+    done = run_lk("tool", "diff", "calculator", cwd=tmp_path, env=platform.env)
+    assert done == (0, "local-kit/tools/calculator.yaml: the same as the installed tool calculator\n", "")
+    file = tmp_path / "local-kit/tools/calculator.yaml"
+    text = file.read_text(encoding="utf-8").replace('name: "Calculator"', 'name: "Sums"')
+    file.write_text(text, encoding="utf-8")
+    done = run_lk("tool", "diff", "calculator", cwd=tmp_path, env=platform.env)
+    # it cannot be published under this id, so that is not suggested
+    assert (done.exit, done.err, '+name: "Sums"\n' in done.out) == (1, "", True)
 
 
 def test_platform_tool_can_be_copied_under_another_id(tmp_path, platform):

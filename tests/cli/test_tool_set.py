@@ -225,10 +225,11 @@ def test_one_of_two_concurrent_sets_gets_a_conflict(tmp_path):
     assert sorted(process.returncode for process in running.values()) == [0, 1], told
     winner, loser = sorted(running, key=lambda name: running[name].returncode)
     assert (tmp_path / f"{loser}.yaml").read_text(encoding="utf-8") == texts[loser]
-    assert told[loser][1].endswith("  try: lk tool get echo echo-theirs\n")
+    assert told[loser][1].endswith(f"  try: lk tool diff echo --file {loser}.yaml\n")
     assert published(tmp_path, "echo").description == f"{winner} says what it is told"
     # what was told to type next works, and nothing is lost on either side
-    assert run_lk("tool", "get", "echo", "echo-theirs", cwd=tmp_path).exit == 0
+    compared = run_lk("tool", "diff", "echo", "--file", f"{loser}.yaml", cwd=tmp_path)
+    assert (compared.exit, f"{winner} says what" in compared.out) == (1, True)
     assert run_lk("tool", "set", "echo", "--file", f"{loser}.yaml", cwd=tmp_path).exit == 1
     assert run_lk("tool", "set", "echo", "--file", f"{loser}.yaml", "--force", cwd=tmp_path).exit == 0
     assert published(tmp_path, "echo").description == f"{loser} says what it is told"
@@ -300,3 +301,19 @@ def test_state_folder_that_cannot_be_created_is_reported(tmp_path):
     done = run_lk("tool", "set", "echo", cwd=tmp_path)
     assert (done.exit, done.out) == (1, "")
     assert ".toolhaft" in done.err
+
+
+def test_endpoint_that_names_a_missing_tool_is_not_called_active(tmp_path):
+    at = "http://127.0.0.1:8420/v3/tool"
+    file = write_yaml(tmp_path, "alias", f"id: alias\nname: Alias\ndescription: x\nendpoint: {at}/echo\n")
+    done = run_lk("tool", "set", "alias", cwd=tmp_path)
+    assert done.exit == 0
+    assert done.err == (
+        f"warning: nothing runs it: no active tool is published or installed at its endpoint {at}/echo\n"
+        "  next: lk tool get alias\n"
+    )
+    assert json.loads(run_lk("tool", "set", "alias", "--json", cwd=tmp_path).out)["is_active"] is False
+    write_yaml(tmp_path, "echo", ECHO)
+    assert run_lk("tool", "set", "echo", cwd=tmp_path).exit == 0
+    assert json.loads(run_lk("tool", "set", "alias", "--json", cwd=tmp_path).out)["is_active"] is True
+    assert f"endpoint: {at}/echo\n" in file.read_text(encoding="utf-8")

@@ -84,12 +84,14 @@ def test_defaults_are_shown_as_json(tmp_path):
     text = ECHO.replace(
         "returns:",
         """  - {name: "loud", type: "boolean", required: false, default: false, description: "How"}
+  - {name: "end", type: "string", default: "", description: "After it"}
   - {name: "to", type: "array", required: false, default: ["a"], items: {type: string}, description: "To"}
 returns:""",
-    ).replace('"${text}"]', '"${text}", "${loud}", "${to}"]')
+    ).replace('"${text}"]', '"${text}", "${loud}", "${to}", "${end}"]')
     write_yaml(tmp_path, "echo", text)
     shown = run_lk("tool", "show", "echo", cwd=tmp_path).out
     assert "loud (boolean, optional, default false): How" in shown
+    assert 'end (string, optional, default ""): After it' in shown
     assert 'to (array, optional, default ["a"]): To' in shown
 
 
@@ -129,6 +131,7 @@ def test_show_reports_shadowed_and_inactive_tools(tmp_path):
     done = run_lk("tool", "show", "calculator", cwd=tmp_path)
     assert "  hides: built-in (toolhaft)" in done.out
     assert "private, not active: it has neither run nor endpoint\n" in done.out
+    assert done.err == "  next: lk tool get calculator\n"
 
 
 def test_every_format_prints_only_json_to_standard_output(tmp_path, monkeypatch, capsys):

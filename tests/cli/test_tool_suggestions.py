@@ -27,7 +27,7 @@ def test_several_problems_suggest_tool_check(tmp_path, words):
     assert len(told["error"].splitlines()) > 1
 
 
-def test_command_suggested_after_a_conflict_fetches_the_published_tool(tmp_path):
+def test_command_suggested_after_a_conflict_shows_what_differs(tmp_path):
     file = write_yaml(tmp_path, "a1", ECHO.replace('"echo"', '"a1"'))
     run_lk("tool", "set", "a1", cwd=tmp_path)
     mine = file.read_text(encoding="utf-8").replace("Says what", "Mine says what")
@@ -37,16 +37,29 @@ def test_command_suggested_after_a_conflict_fetches_the_published_tool(tmp_path)
     assert run_lk("tool", "set", "a1", "--file", "theirs.yaml", cwd=tmp_path).exit == 0
     file.write_text(mine, encoding="utf-8")
     done = run_lk("tool", "set", "a1", cwd=tmp_path)
-    assert done.err.endswith("  try: lk tool get a1 a1-theirs\n")
-    brought = run_lk("tool", "get", "a1", "a1-theirs", cwd=tmp_path)
+    assert done.err.endswith("  try: lk tool diff a1\n")
+    compared = run_lk("tool", "diff", "a1", cwd=tmp_path)
+    assert compared.exit == 1
+    assert '-description: "Theirs says what it is told"\n+description: "Mine says' in compared.out
+    # with another file, the suggestion names it
+    (tmp_path / "other.yaml").write_text(mine, encoding="utf-8")
+    done = run_lk("tool", "set", "a1", "--file", "other.yaml", cwd=tmp_path)
+    assert done.err.endswith("  try: lk tool diff a1 --file other.yaml\n")
+    compared = run_lk("tool", "diff", "a1", "--file", "other.yaml", cwd=tmp_path)
+    assert compared.err.endswith("then overwrite it: lk tool set a1 --file other.yaml --force\n")
+
+
+def test_copy_under_another_id_is_of_the_published_tool(tmp_path):
+    file = write_yaml(tmp_path, "a1", ECHO.replace('"echo"', '"a1"'))
+    run_lk("tool", "set", "a1", cwd=tmp_path)
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("Says what", "Mine says what"), encoding="utf-8")
+    brought = run_lk("tool", "get", "a1", "a2", cwd=tmp_path)
     assert brought.exit == 0
     assert f"note: it is a copy of the published tool, not of {FILE.replace('echo', 'a1')}\n" in brought.err
-    theirs = load_tool(tmp_path / "local-kit/tools/a1-theirs.yaml")
-    assert theirs.description == "Theirs says what it is told"
-    # asked a second time, it says what then works
-    again = run_lk("tool", "set", "a1", cwd=tmp_path)
-    assert again.err.endswith("  try: lk tool get a1 a1-theirs --force\n")
-    assert run_lk("tool", "get", "a1", "a1-theirs", "--force", cwd=tmp_path).exit == 0
+    copy = (tmp_path / "local-kit/tools/a2.yaml").read_text(encoding="utf-8")
+    assert 'description: "Says what' in copy
+    assert "null" not in copy  # what a platform sets is taken out
 
 
 @pytest.mark.parametrize("words", [["get", "calculator"], ["set", "echo"]])

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from tests.cases import each_case
 from toolhaft import Tool, ToolConfig, ToolExample, ToolResult, create_tool, tool
-from toolhaft.define.yaml import YamlTool, dump_tool, load_tool
+from toolhaft.define.yaml import YamlTool, dump_tool, load_tool, parse_tool, write_tool
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.invisible import invisible_characters
 
@@ -211,7 +211,8 @@ def test_only_replaced_values_change_in_the_file():
     [
         ("endpoint:\n", {"endpoint": "https://a.b/"}, 'endpoint: "https://a.b/"\n'),
         ("endpoint:   # none yet\n", {"endpoint": "https://a.b/"}, 'endpoint: "https://a.b/"   # none yet\n'),
-        ("endpoint: https://a.b/ # old\n", {"endpoint": None}, "endpoint: null # old\n"),
+        ("endpoint: https://a.b/ # old\n", {"endpoint": None}, "# old\n"),
+        ("owner: a\nendpoint: https://a.b/\n", {"owner": None, "endpoint": None}, 'the weather."\n'),
         ("tags:\n- a\n- b\n", {"tags": ["c", "d e"]}, 'tags:\n- "c"\n- "d e"\n'),
         ("tags:\n- a\n", {"tags": []}, "tags:\n  []\n"),
         ("tags: [a, b] # x\n", {"tags": ["c"]}, 'tags: ["c"] # x\n'),
@@ -473,3 +474,9 @@ def test_any_text_can_be_replaced_and_comments_are_kept(words, text):
         "# odd spaces stay",
     ]
     assert [comment for comment in kept if comment in text and comment not in read()] == []
+
+
+def test_fields_of_a_mapping_on_one_line_become_null():
+    text = "{id: a, name: A, description: x, owner: ann, is_active: false, endpoint: https://a.b/}"
+    made = parse_tool(text).replace(owner=None, is_active=None, endpoint=None)
+    assert write_tool(made) == "{id: a, name: A, description: x, owner: null, endpoint: null}"

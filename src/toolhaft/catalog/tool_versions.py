@@ -153,7 +153,7 @@ def describe_change(before: Mapping[str, object], after: Mapping[str, object]) -
             parts.append(f"{name} ({_short(name, old)} to {_short(name, new)})")
         else:
             parts.append(name if name in before and name in after else f"{name} {_verb(old)}")
-    return _cut(", ".join(parts) or "no field", _MAX_LINE_CHARS)
+    return _cut(", ".join(parts) or "nothing", _MAX_LINE_CHARS)
 
 
 def _verb(old: object) -> str:

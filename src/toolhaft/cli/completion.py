@@ -61,7 +61,7 @@ def local_listings(context: click.Context) -> list[Listing]:
 
 
 def complete_tool_ids(
-    context: click.Context, incomplete: str, *, stores: tuple[str, ...] = ()
+    context: click.Context, incomplete: str, *, stores: tuple[str, ...] = (), is_published: bool = False
 ) -> list[CompletionItem]:
     """The ids with this prefix, in some stores or in all; none if the project is broken."""
     with suppress(ToolhaftError, OSError):
@@ -71,6 +71,7 @@ def complete_tool_ids(
             if entry.id.startswith(incomplete)
             and _ID.fullmatch(entry.id)
             and (not stores or entry.store in stores)
+            and (not is_published or entry.updated_at is not None)
         ]
     return []
 
@@ -86,6 +87,15 @@ def complete_own_ids(context: click.Context, param: click.Parameter, incomplete:
     """Complete the id of a tool with a file in the project; with `--published`, also of a published one."""
     stores = ("project", "platform") if context.params.get("published") else ("project",)
     return complete_tool_ids(context, incomplete, stores=stores)
+
+
+def complete_published_ids(
+    context: click.Context,
+    param: click.Parameter,  # noqa: ARG001 -- click's signature
+    incomplete: str,
+) -> list[CompletionItem]:
+    """Complete the id of a published tool; the file of one has an `updated_at`."""
+    return complete_tool_ids(context, incomplete, stores=("project", "platform"), is_published=True)
 
 
 def complete_field(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -186,10 +186,13 @@ def _files(shell: Shell) -> Iterator[Finding]:
 def _shadowed(shell: Shell) -> Iterator[Finding]:
     for entry in shell.catalog.entries():
         for hidden in entry.shadows:
+            is_edited = entry.store == "project" and hidden.startswith("platform")
             yield Finding(
                 about=entry.id,
                 state="warning",
                 detail=f"{entry.store} ({entry.place}) hides the tool of the same id in {hidden}",
+                fix=f"tool diff {entry.id}" if is_edited else "",
+                is_command=True,
             )
 
 

@@ -89,7 +89,7 @@ def new(
     as_json: bool,
 ) -> None:
     """Create a key and print it."""
-    _check_scopes(shell, scopes)
+    unknown = _check_scopes(shell, scopes)
     expires_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
     with _keys(shell, database_url) as keys:
         try:
@@ -107,6 +107,11 @@ def new(
             f"note: this is a key of the project's embedded platform, not of {shell.project.platform_url}"
         )
     output.print_note(f"key {info.id} of {output.printable(info.owner)}: {', '.join(sorted(info.scopes))}")
+    if unknown:
+        output.print_note(
+            f"note: the platform has no scope {output.printable(', '.join(unknown))}, and no YAML file of "
+            "this project requires it"
+        )
     output.print_note(
         "It is not shown again. Callers store it with: lk login URL (the address of the platform)"
     )
@@ -166,8 +171,12 @@ def rm(shell: Shell, *, id: str, yes: bool, database_url: str | None, as_json: b
     output.print_note(f"key {id} is revoked")
 
 
-def _check_scopes(shell: Shell, scopes: tuple[str, ...]) -> None:
-    """Refuse a scope that is nearly one that a tool of the project requires."""
+def _check_scopes(shell: Shell, scopes: tuple[str, ...]) -> list[str]:
+    """The scopes that neither the platform has nor a file of the project requires.
+
+    Raises:
+        CommandError: for a scope that is nearly one that a file requires.
+    """
     from toolhaft.schema.nearest import nearest
     from toolhaft.serve.keys import PLATFORM_SCOPES
 
@@ -180,6 +189,7 @@ def _check_scopes(shell: Shell, scopes: tuple[str, ...]) -> None:
                 f"no tool of the project requires the scope {scope!r:.80}; did you mean {meant!r}?",
                 next="key new --help",
             )
+    return [scope for scope in own if scope not in required]
 
 
 def _required_scopes(shell: Shell) -> set[str]:

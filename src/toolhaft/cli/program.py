@@ -37,8 +37,9 @@ VERBS: Final[Mapping[str, VerbModule]] = {
 }
 TOOL_VERBS: Final[Mapping[str, VerbModule]] = {
     "ls": VerbModule("tool_list", "List every tool that this project can find.", "ls"),
-    "get": VerbModule("tool_get", "Add a tool to the project as an active YAML file."),
+    "get": VerbModule("tool_get", "Activate a file of the project, or add any other tool to it."),
     "set": VerbModule("tool_set", "Check a tool of the project and publish it."),
+    "diff": VerbModule("tool_diff", "Show how a file differs from the tool that it came from."),
     "new": VerbModule("tool_new", "Write a new tool."),
     "show": VerbModule("tool_show", "Show a tool."),
     "agree": VerbModule("tool_agree", "Agree that a tool sends environment variables."),

@@ -23,6 +23,10 @@ database_option = click.option(
 )
 
 
+def _complete_kinds(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 -- click's signature
+    return [kind for kind in ("argv", "python") if kind.startswith(incomplete)]
+
+
 @click.command("serve", help="Run the platform: tools over HTTP. By default only this machine can reach it.")
 @click.option("--host", metavar="HOST", help="The host to listen on; 127.0.0.1 by default.")
 @click.option(
@@ -34,6 +38,7 @@ database_option = click.option(
     "--allow-run",
     multiple=True,
     metavar="KIND",
+    shell_complete=_complete_kinds,
     help="Allow published tools to run argv or python; repeat it to allow both.",
 )
 @click.option(

@@ -135,6 +135,14 @@ pass_shell = click.make_pass_decorator(Shell)
 id_argument = click.argument("id", shell_complete=_CompleteWith("complete_ids"))
 own_id_argument = click.argument("id", shell_complete=_CompleteWith("complete_own_ids"))
 """The id of a tool that has a file in the project."""
+published_id_argument = click.argument("id", shell_complete=_CompleteWith("complete_published_ids"))
+file_option = click.option(
+    "--file",
+    "path",
+    type=click.Path(),
+    metavar="PATH",
+    help="The file, if it is not local-kit/tools/ID.yaml.",
+)
 tag_option = click.option(
     "--tag", shell_complete=_CompleteWith("complete_field"), help="Only tools with this tag."
 )

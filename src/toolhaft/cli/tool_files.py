@@ -12,22 +12,28 @@ from typing import Final
 from toolhaft.cli.errors import CommandError, Exit
 from toolhaft.cli.shell import Shell
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from toolhaft.catalog.published import AnyYamlTool
+
 _ID: Final = re.compile(r"[a-z][a-z0-9_-]{0,49}")
 ENDINGS: Final = (".yaml", ".yml")
 
 
-def check_id(id: str) -> None:
+def check_id(id: str, *, verb: str = "new") -> None:
     """Check that an id is valid for a YAML tool.
 
     Raises:
-        CommandError: if it is not.
+        CommandError: if it is not; for the name of a file, it suggests the verb with the file's id.
     """
     if not _ID.fullmatch(id):
-        cleaned = re.sub("[^a-z0-9_-]+", "_", id.lower()).strip("_-")[:50]
+        name, ending = os.path.splitext(os.path.basename(id))  # noqa: PTH119, PTH122 -- not a path of this machine
+        is_file = ending in ENDINGS
+        cleaned = re.sub("[^a-z0-9_-]+", "_", (name if is_file else id).lower()).strip("_-")[:50]
         close = cleaned if _ID.fullmatch(cleaned) else "my-tool"
         raise CommandError(
             f"{id!r:.100} is not a tool id: use 1 to 50 of a-z, 0-9, '_' and '-', a letter first",
-            next=f"tool new {close}",
+            next=f"tool {verb if is_file else 'new'} {close}",
         )
 
 
@@ -41,10 +47,15 @@ def file_of(shell: Shell, id: str) -> Path:
     for file in named:
         if file.exists():
             return file
+    place = _own_files(shell).get(id)
+    return named[0] if place is None else shell.project.root / place
+
+
+def _own_files(shell: Shell) -> dict[str, str]:
+    """The files of the project by the ids of their tools."""
     from toolhaft.catalog.folder import read_folder
 
-    listed = read_folder(shell.project).listings
-    return next((shell.project.root / one.place for one in listed if one.id == id), named[0])
+    return {one.id: one.place for one in reversed(read_folder(shell.project).listings)}
 
 
 def display_path(file: Path) -> str:
@@ -53,6 +64,39 @@ def display_path(file: Path) -> str:
         return os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
     except OSError:  # the current folder was removed
         return str(file)
+
+
+def load_file(shell: Shell, id: str, file: Path, *, verb: str, to: str) -> AnyYamlTool:
+    """The tool of a file of the project, for a verb that uses it `to` do something.
+
+    Raises:
+        DefinitionError: with the problems of the file.
+        CommandError: if there is no such file, or it defines another tool.
+    """
+    if not file.exists():
+        check_id(id, verb=verb)
+        from toolhaft.schema.nearest import nearest
+
+        message = f"there is no {display_path(file)} to {to}"
+        is_known = id in shell.catalog
+        close = None if is_known else nearest(id, _own_files(shell))
+        if close is not None:
+            message, following = f"{message}; did you mean {close!r}?", f"{verb} {close}"
+        else:
+            following = f"{'get' if is_known else 'new'} {id}"
+        raise CommandError(message, next=f"tool {following}", exit=Exit.FAILED)
+    if file.is_dir():
+        raise CommandError(f"{display_path(file)} is a folder", next=f"tool {verb} --help")
+    from toolhaft.define.yaml import load_definition
+
+    tool = load_definition(display_path(file))
+    if tool.name != id:
+        raise CommandError(
+            f"{display_path(file)} defines {tool.name!r}, not {id!r}",
+            next=f"tool {verb} {tool.name} --file {display_path(file)}",
+            exit=Exit.CONFIGURATION,
+        )
+    return tool
 
 
 def is_platforms_endpoint(shell: Shell, id: str, endpoint: str | None) -> bool:
@@ -90,7 +134,7 @@ def _endpoints_file(shell: Shell) -> Path:
 
 def already_exists(file: Path, id: str) -> CommandError:
     """The error for a file that exists."""
-    return CommandError(f"exists: {display_path(file)}", next=f"tool set {id}", exit=Exit.FAILED)
+    return CommandError(f"exists: {display_path(file)}", next=f"tool show {id}", exit=Exit.FAILED)
 
 
 def replace_file(file: Path, text: str) -> None:

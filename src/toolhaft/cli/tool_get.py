@@ -204,24 +204,27 @@ def _compare(shell: Shell, file: Path, created: ActivatedYaml, *, next: str, as_
     """
     from toolhaft.define.yaml import parse_tool, tool_fields
 
-    own = _read(file)
+    own, written = _read(file), parse_tool(created.text)
     if own is not None:
         ours, theirs = (
             {key: value for key, value in tool_fields(one).items() if key not in _PLATFORM_FIELDS}
-            for one in (own, parse_tool(created.text))
+            for one in (own, written)
         )
         if ours == theirs:
             _confirm_active(shell, file, as_json=as_json)
             return
     path = display_path(file)
     if not as_json:
-        from difflib import unified_diff
+        from toolhaft.cli.tool_diff import diff_lines, print_diff
 
-        old, new = file.read_text(encoding="utf-8", errors="replace"), created.text
-        for line in unified_diff(
-            old.splitlines(), new.splitlines(), path, f"{path} with --force", lineterm=""
-        ):
-            print_data(printable(line))
+        old = file.read_text(encoding="utf-8", errors="replace")
+        print_diff(shell, diff_lines(old, created.text, path, f"{path} with --force"))
+    if own is not None and own.updated_at is not None and own.updated_at == written.updated_at:
+        raise CommandError(
+            f"exists: {path}, and it has changes that are not published; --force discards them",
+            next=f"tool set {own.name}",
+            exit=Exit.FAILED,
+        )
     raise CommandError(
         f"exists: {path}, and it differs from what would be written; --force replaces it",
         next=next,
@@ -258,12 +261,12 @@ def _warnings(shell: Shell, source: AnyTool) -> list[str]:
 def _check(id: str, new_id: str | None) -> None:
     """Check the id of the new file; the error suggests a valid command."""
     try:
-        check_id(id if new_id is None else new_id)
+        check_id(id if new_id is None else new_id, verb="get")
     except CommandError as error:
-        close = error.next.split()[-1]  # the id that the error suggests
-        words = (
-            f"get {id} {f'my-{id}'[:50] if close == 'my-tool' else close}" if new_id else f"search {close}"
-        )
+        _, verb, close = error.next.split()  # the id that the error suggests
+        words = f"{'get' if verb == 'get' else 'search'} {close}"  # get for the name of a file
+        if new_id:
+            words = f"get {id} {f'my-{id}'[:50] if close == 'my-tool' else close}"
         raise CommandError(str(error), next=f"tool {words}") from None
 
 

@@ -9,13 +9,14 @@ from typing import Final
 import click
 
 from toolhaft.cli.errors import CommandError, Exit
+from toolhaft.cli.forwarding import has_no_handler
 from toolhaft.cli.output import print_data, print_json, print_note, printable
-from toolhaft.cli.shell import Shell, json_option, own_id_argument, pass_shell
+from toolhaft.cli.shell import Shell, file_option, json_option, own_id_argument, pass_shell
 from toolhaft.cli.tool_files import (
-    check_id,
     display_path,
     file_of,
     is_platforms_endpoint,
+    load_file,
     remember_endpoint,
     replace_file,
 )
@@ -34,13 +35,7 @@ _PLATFORM_FIELDS: Final = ("owner", "created_at", "updated_at", "is_active", "en
 @click.option(
     "--endpoint", metavar="URL", help="The address that answers calls, for a tool without a run block."
 )
-@click.option(
-    "--file",
-    "path",
-    type=click.Path(),
-    metavar="PATH",
-    help="The file, if it is not local-kit/tools/ID.yaml.",
-)
+@file_option
 @click.option("--force", is_flag=True, help="Overwrite changes that others have published.")
 @json_option
 @pass_shell
@@ -49,16 +44,18 @@ def command(
 ) -> None:
     """Publish the tool."""
     file = Path(path) if path else file_of(shell, id)
-    tool = _load(shell, id, file)
+    tool = load_file(shell, id, file, verb="set", to="publish")
     from toolhaft.define.yaml import write_tool
 
     before = tool.text
     changed = tool if endpoint is None else _with_endpoint(tool, endpoint, file)
     warnings = _warnings(before, file)
     _print_warnings(warnings, as_json=as_json)
-    published = _put(shell, changed, write_tool(changed), force=force)
+    published = _put(shell, changed, write_tool(changed), path, force=force)
     is_written = _write_back(file, before, _text_for_file(shell, changed, published))
-    late_warnings = _late_warnings(shell, tool, published)
+    # a platform looks up the tool that an endpoint names only when it is called
+    is_active = published.tool.is_active and not _leads_nowhere(shell, changed)
+    late_warnings = _late_warnings(shell, changed, published, is_active=is_active)
     warnings += late_warnings
     url = published.tool.endpoint
     if as_json:
@@ -68,7 +65,7 @@ def command(
                 "id": id,
                 "file": display_path(file),
                 "endpoint": url,
-                "is_active": published.tool.is_active,
+                "is_active": is_active,
                 "updated_at": at,
                 "is_written": is_written,
                 "warnings": warnings,
@@ -82,7 +79,7 @@ def command(
         shell.suggest(f"tool set {id} --force")
         return
     print_data(f"{display_path(file)}: updated")
-    if published.tool.is_active:
+    if is_active:
         shell.suggest(f"call {id} --help")
     else:
         shell.suggest(f"tool get {id}" if url else f"tool set {id} --endpoint URL")
@@ -136,7 +133,14 @@ def _text_for_file(shell: Shell, tool: AnyYamlTool, published: AnyPublishedTool)
     )
 
 
-def _late_warnings(shell: Shell, tool: AnyYamlTool, published: AnyPublishedTool) -> list[str]:
+def _leads_nowhere(shell: Shell, tool: AnyYamlTool) -> bool:
+    """True if the endpoint of a tool without a `run` names a tool that is not there, or not active."""
+    return tool.run is None and tool.endpoint is not None and has_no_handler(shell, tool)
+
+
+def _late_warnings(
+    shell: Shell, tool: AnyYamlTool, published: AnyPublishedTool, *, is_active: bool
+) -> list[str]:
     """Warnings after publishing: what has no effect, and what the tool still lacks."""
     warnings: list[str] = []
     if published.tool.is_active_in_file is False:
@@ -150,6 +154,10 @@ def _late_warnings(shell: Shell, tool: AnyYamlTool, published: AnyPublishedTool)
     warnings += [f"note: it sends {one} when it is called" for one in _sendings(shell, tool)]
     if published.tool.endpoint is None:
         warnings.append("warning: nothing runs it: add a run: block to the file, or give --endpoint URL")
+    elif not is_active and published.tool.is_active:
+        from toolhaft.define.running.activation import why_inactive
+
+        warnings.append(f"warning: nothing runs it: {why_inactive(tool)}")
     return warnings
 
 
@@ -163,27 +171,6 @@ def _sendings(shell: Shell, tool: AnyYamlTool) -> list[str]:
     return [str(one) for one in sendings_of(tool)]
 
 
-def _load(shell: Shell, id: str, file: Path) -> AnyYamlTool:
-    if not file.exists():
-        check_id(id)
-        verb = "get" if id in shell.catalog else "new"
-        raise CommandError(
-            f"there is no {display_path(file)} to publish", next=f"tool {verb} {id}", exit=Exit.FAILED
-        )
-    if file.is_dir():
-        raise CommandError(f"{display_path(file)} is a folder", next="tool set --help")
-    from toolhaft.define.yaml import load_definition
-
-    tool = load_definition(display_path(file))
-    if tool.name != id:
-        raise CommandError(
-            f"{display_path(file)} defines {tool.name!r}, not {id!r}",
-            next=f"tool set {tool.name} --file {display_path(file)}",
-            exit=Exit.CONFIGURATION,
-        )
-    return tool
-
-
 def _warnings(text: str, file: Path) -> list[str]:
     from toolhaft.define.yaml import lint_text
 
@@ -191,18 +178,17 @@ def _warnings(text: str, file: Path) -> list[str]:
     return [str(remark) for remark in lint_text(text, display_path(file)) if remark.level == "warning"]
 
 
-def _put(shell: Shell, tool: AnyYamlTool, text: str, *, force: bool) -> AnyPublishedTool:
+def _put(shell: Shell, tool: AnyYamlTool, text: str, path: str | None, *, force: bool) -> AnyPublishedTool:
     try:
         return shell.platform.put(text, base=... if force else tool.updated_at)
     except ConflictError as error:
         same = _published_already(shell, tool)
         if same is not None:
             return same
-        theirs = f"{tool.name[:43]}-theirs"
-        again = " --force" if file_of(shell, theirs).exists() else ""
+        what, _, _ = str(error).partition("; get it")  # the advice for those who have no file
         raise CommandError(
-            f"{error}. To see the published version, get it under another id; to overwrite it, add --force",
-            next=f"tool get {tool.name} {theirs}{again}",
+            f"{what}. To see what differs from your file, compare them; to overwrite it, add --force",
+            next=f"tool diff {tool.name}{f' --file {path}' if path else ''}",
             exit=Exit.FAILED,
         ) from error
     except ForbiddenError as error:

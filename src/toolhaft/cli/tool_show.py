@@ -50,7 +50,7 @@ def command(shell: Shell, *, id: str, format: str | None, as_json: bool) -> None
     else:
         for line in _lines(listing, tool):
             print_data(printable(line))
-        shell.suggest(f"call {id} --help")
+        shell.suggest(f"call {id} --help" if tool.is_active else f"tool get {id}")
 
 
 def _print_format(tool: AnyTool, format: str) -> None:
@@ -173,7 +173,7 @@ def _members(title: str, schema: Mapping[str, object]) -> Iterator[str]:
         member = own if isinstance(own, dict) else {}
         words = [_kind(member), *(["optional"] if name not in required else [])]
         if "default" in member:
-            words.append(f"default {_plain(member['default'])}")
+            words.append(f"default {_plain(member['default']) or to_json('')}")
         description = " ".join(str(member.get("description", "")).split())
         yield f"  {name} ({', '.join(words)})" + (f": {description}" if description else "")
 

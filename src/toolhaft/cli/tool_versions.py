@@ -8,7 +8,7 @@ import click
 
 from toolhaft.cli.errors import CommandError, Exit
 from toolhaft.cli.output import print_data, print_json, print_note, printable
-from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
+from toolhaft.cli.shell import Shell, json_option, pass_shell, published_id_argument
 from toolhaft.cli.tool_files import display_path, file_of
 from toolhaft.errors import ConflictError, ForbiddenError, UnknownToolError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("versions", help="List the published versions of a tool, the newest first.")
-@id_argument
+@published_id_argument
 @json_option
 @pass_shell
 def versions(shell: Shell, *, id: str, as_json: bool) -> None:
@@ -45,7 +45,7 @@ def versions(shell: Shell, *, id: str, as_json: bool) -> None:
 
 
 @click.command("rollback", help="Publish an earlier version of a tool again, as a new version.")
-@id_argument
+@published_id_argument
 @click.option(
     "--to",
     type=click.IntRange(min=1),
@@ -95,7 +95,8 @@ def _versions(shell: Shell, id: str) -> Sequence[ToolVersion]:
         if listing is None or listing.store == "platform" or (is_own and isinstance(error, ForbiddenError)):
             raise
         raise CommandError(
-            f"{id} is not published, so it has no versions: it is {listing.store}",
+            f"{id} is not published, so it has no versions: it is "
+            f"{'only a file of the project' if is_own else listing.store}",
             next=f"tool set {id}" if is_own else f"tool show {id}",
             exit=Exit.FAILED,
         ) from error

@@ -32,6 +32,8 @@ _LISTED: Final = frozenset(("type", "properties", "required"))
 _SCHEMAS: Final = ("parameters", "returns")
 _CONVERTED: Final = tuple({*OPTION_NAMES} - {"effect", "tags", "title", "version", "when_to_use"})
 """The options that a tool may hold in another form than the file."""
+_SET_BY_PLATFORM: Final = ("owner", "created_at", "updated_at", "is_active", "endpoint")
+"""The fields that are taken out of a text, instead of being null, if they have no value."""
 _TOGETHER: Final = frozenset(("examples", "idempotency"))
 """The fields that are checked with the parameters: only the tool knows whether they are valid."""
 _SIZES: Final = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
@@ -316,9 +318,12 @@ def _write(tool: AnyTool) -> str:
     changes: dict[str, JSONValue | EllipsisType] = {
         key: value for key, value in _all_fields(tool).items() if not _is_same(value, before[key])
     }
-    if changes.get("is_active", ...) is None:
-        changes["is_active"] = ...  # null is not a value of it
-    return change_text(text, cast("YamlNode", root), changes, tuple(FIELDS)) if changes else text
+    node = cast("YamlNode", root)
+    # null is not a value of is_active; of a mapping on one line, only one key can be taken out
+    for key in ("is_active",) if node.style == "flow" else _SET_BY_PLATFORM:
+        if changes.get(key, ...) is None:
+            changes[key] = ...
+    return change_text(text, node, changes, tuple(FIELDS)) if changes else text
 
 
 def _check_round_trip(tool: AnyTool, text: str) -> None:
