@@ -11,6 +11,7 @@ from tests.storage.child import document
 from toolhaft.catalog import published
 from toolhaft.catalog.published import MIGRATIONS, PlatformUser
 from toolhaft.catalog.published_store import PublishedStore
+from toolhaft.define.running.activation import is_active
 from toolhaft.define.yaml import parse_tool, tool_fields
 from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError, UnknownToolError
 from toolhaft.resources.clock import FakeClock
@@ -444,6 +445,25 @@ def test_stored_fields_are_not_used_with_another_text(store, database):
             found = store.get("words", ANN)
             assert found.fields == found.unchecked_fields() == tool_fields(parse_tool(found.text))
             assert ("Does more" in found.fields["description"]) == ("Does more" in found.text)
+
+
+def test_tool_that_an_earlier_version_stored_and_nothing_runs_is_not_active(store, database):
+    """Earlier versions wrote an endpoint and `is_active: true` into every document."""
+    added = 'is_active: true\nendpoint: "https://tools.example/v3/tool/{id}"\n'
+    cases = {"draft": ("", False), "run": (RUN, True), "behind": ("endpoint: https://a.example/x\n", True)}
+    cases["calculator"] = ("", True)  # an installed tool runs it
+    for id, (more, is_run) in cases.items():
+        with in_case(id):
+            text = store.put(document(id, more=more), OPERATOR, base=None).text
+            with database.transaction() as transaction:
+                transaction.execute(
+                    "UPDATE toolhaft_tools SET text = ?, fields_text = NULL WHERE id = ?",
+                    [text if is_run else text + added.format(id=id), id],
+                )
+            [found] = store.find([id], OPERATOR)
+            assert is_active(found.fields) is is_run
+            assert ("endpoint" in found.fields) is is_run
+    assert store.put(document("draft"), OPERATOR, base=...).change == "no field"
 
 
 def test_stored_fields_follow_the_address_of_the_platform(store, database):

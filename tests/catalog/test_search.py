@@ -238,6 +238,26 @@ def test_a_misspelled_word_finds_only_visible_listings():
     assert SearchView(words, {("bob",)}).search("wether") == []
 
 
+def test_words_of_others_do_not_keep_a_misspelled_word_from_being_found():
+    words = IndexedWords()
+    similar = [f"weathr{letter}" for letter in "abcdfgijklmnopqstuvwxyz"]
+    similar += [f"weat{letter}hr" for letter in "abcdfgijklmnopqstuvwxyz"]
+    similar += [f"wea{letter}thr" for letter in "abcdfgijklmnopqstuvwxyz"]
+    words.add("many", Listing(id="many", title="Many", description=" ".join(similar)), ("eve",))
+    public, own = ("public",), ("bob",)
+    view = frozenset((public, own))
+    for key, group in (("weather", public), ("weathers_of_bob", own)):
+        words.add(key, Listing(id=key, title=key, description="Get the weather"), group)
+        assert key in [one.id for one in SearchView(words, view).search("weathr")]
+    for key, group in (("invoice", public), ("invoices_of_bob", own)):  # the words are updated, too
+        words.add(key, Listing(id=key, title=key, description="Pay an invoice"), group)
+        assert key in [one.id for one in SearchView(words, view).search("invoise")]
+        words.remove(key)
+        assert key not in [one.id for one in SearchView(words, view).search("invoise")]
+    words.remove("weathers_of_bob")
+    assert [one.id for one in SearchView(words, view).search("weathr")] == ["weather"]
+
+
 def test_ids_without_separators_are_found():
     listings = [
         *(Listing(id=f"file_{n}", description="Read a file.") for n in range(20)),

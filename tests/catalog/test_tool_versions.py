@@ -132,10 +132,11 @@ def test_only_the_owner_and_operators_see_versions(store):
 
 
 def test_new_owner_does_not_see_the_versions_of_the_previous_one(store):
-    put(store, "A secret of ann")
+    put(store, "A secret of ann", more='version: "9.9-secret"\n')
     store.put(document("words", more="owner: bob\n"), OPERATOR, base=...)
     put(store, "Of bob", BOB)
-    assert numbers(store, BOB) == [3, 2]
+    changes = [(one.number, one.change) for one in store.versions("words", BOB)]
+    assert changes == [(3, "description"), (2, "given to another owner")]
     with pytest.raises(UnknownVersionError, match="the platform keeps: 2, 3"):
         store.rollback("words", BOB, to=1)
     restored = store.rollback("words", OPERATOR, to=1)
@@ -253,10 +254,14 @@ def test_change_is_described_in_one_line():
             "parameters (added r; removed q; changed p)",
         ),
         ({**old, "parameters": many}, "parameters (added n0, n1, n2, n3, n4 and 4 more; removed p, q)"),
-        ({**old, "is_active": False}, "is_active (true to false)"),
+        ({**old, "is_active": False}, "is_active (none to false)"),  # nothing runs it
+        ({**old, "is_active": True, "endpoint": "u"}, "is_active (false to true)"),
         ({**old, "version": "1\n2" * 100}, f"version (none to {('1 2' * 100)[:37]}...)"),
     ]
     for new, told in cases:
         with in_case(new):
             assert describe_change(old, new) == told
+    active = {**old, "is_active": True, "endpoint": "u"}
+    assert describe_change(active, old) == "is_active (true to false)"
+    assert describe_change(active, {**active, "is_active": False}) == "is_active (true to false)"
     assert len(describe_change({}, {f"field_{number}": 1 for number in range(100)})) == 200

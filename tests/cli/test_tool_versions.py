@@ -98,6 +98,24 @@ def test_project_without_published_tools_has_no_versions(tmp_path):
     assert not (tmp_path / ".toolhaft").exists()
 
 
+def test_restored_version_that_nothing_runs_is_not_called_active(tmp_path):
+    run = ECHO[ECHO.index("run:") :]
+    publish(tmp_path, (run, ""))
+    file = tmp_path / "local-kit/tools/echo.yaml"
+    file.write_text(file.read_text(encoding="utf-8") + run, encoding="utf-8")
+    publish(tmp_path)
+    publish(tmp_path, ("is_active: true", "is_active: false"))
+    told = {
+        "1": ", not active: it has neither run nor endpoint",
+        "2": " at http://127.0.0.1:8420/v3/tool/echo",
+        "3": ", not active: its file says is_active: false",
+    }
+    for number, state in told.items():
+        with in_case(number):
+            done = run_lk("tool", "rollback", "echo", "--to", number, cwd=tmp_path)
+            assert (done.exit, done.out) == (0, f"echo: version {number} is published again{state}\n")
+
+
 @pytest.mark.external
 def test_versions_of_a_served_platform_are_for_the_owner(tmp_path):
     home, ann, bob = tmp_path / "platform", tmp_path / "ann", tmp_path / "bob"

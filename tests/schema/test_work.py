@@ -403,3 +403,14 @@ def test_a_typed_union_with_a_wrong_value_causes_few_errors():
         count = re.match(r"(\d+) problems, too many", verdict.problems[0].what)
         assert count is None or int(count[1]) <= 5_000
         assert isinstance(take.validate({"value": deep_left(depth)}), ValidArguments)
+
+
+def test_default_whose_pattern_could_take_too_long_is_not_checked_or_used():
+    """Checking it would stop every thread of a process, once per parameter, when a tool is defined."""
+    large = "(a?){500}" * 8 + "a{5000}"
+    for pattern, chars, is_used in [("^a*$", 10, True), (large, 6_000, False), ("^a*$", 6_000, True)]:
+        with in_case(pattern, chars):
+            text = {"type": "string", "pattern": pattern, "default": "a" * chars}
+            properties = {"text": text, "count": {"type": "integer", "default": 1}}
+            result = raw_module.compile_raw({"type": "object", "properties": properties}).validate({})
+            assert ("text" in result.params, result.params["count"]) == (is_used, 1)

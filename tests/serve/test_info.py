@@ -88,6 +88,18 @@ def test_check_has_the_limits_of_publishing(near):
     assert near.ask("GET", "/v3/check").status == 405
 
 
+def test_check_refuses_what_publishing_refuses_as_json(near):
+    good = json.dumps({"id": "a", "name": "A \U0001f600", "description": "B/C"})
+    for text in (good, good.replace("/", "\\/"), good.replace(", ", ",\n\t")):
+        assert check(near, text, "application/json").json == {"valid": True, "id": "a", "problems": []}
+    for text in (SHOUT, "[]", f"{good} x", good.replace('"name"', '"id"'), "{'id': 'a'}"):
+        with in_case(text):
+            answer = check(near, text, "application/json")
+            put = near.ask("PUT", "/v3/tools/a", text, content_type="application/json")
+            assert answer.status == 400
+            assert answer.json == put.json
+
+
 def test_check_needs_the_scope_to_read(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, runner = make_key(url, "ann", scopes=["tools:run"])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, Final, TypeAlias, cast
 
+from toolhaft.catalog.installed import InstalledTools
 from toolhaft.define.yaml import YamlTool, parse_tool, quick_fields, tool_fields
 from toolhaft.define.yaml.document import plain_value, read_document
 from toolhaft.schema.json_value import JSONObject
@@ -136,9 +138,10 @@ class PublishedTool:
             DefinitionError: if this version cannot read the text.
         """
         stored = self._stored_fields()
-        if stored is None and "tool" not in vars(self):
-            stored = quick_fields(self.text)
-        return tool_fields(self.tool) if stored is None else stored
+        if stored is not None:
+            return stored
+        quick = None if "tool" in vars(self) else quick_fields(self.text)
+        return self._without_useless_endpoint(tool_fields(self.tool) if quick is None else quick)
 
     def unchecked_fields(self) -> Mapping[str, object]:
         """The fields of the document, for search; a document without stored fields is parsed, not checked."""
@@ -148,6 +151,16 @@ class PublishedTool:
         root, _ = read_document(self.text)
         value = None if root is None else plain_value(root)
         return value if isinstance(value, dict) else {}
+
+    def _without_useless_endpoint(self, fields: JSONObject) -> JSONObject:
+        """The fields as this version stores them: earlier ones gave an endpoint also to what nothing runs."""
+        if fields.get("run") or self.upstream or self.id in _installed_ids(tuple(sys.path)):
+            return fields
+        return {
+            name: value
+            for name, value in fields.items()
+            if name != "endpoint" and (name, value) != ("is_active", True)
+        }
 
     def _stored_fields(self) -> JSONObject | None:
         """The stored fields, if they belong to this text."""
@@ -182,6 +195,12 @@ class PublishedTool:
     def is_visible_to(self, user: PlatformUser) -> bool:
         """True if the user may see the tool."""
         return user.may_see(self.owner, self.org, self.share)
+
+
+@lru_cache(maxsize=1)
+def _installed_ids(path: tuple[str, ...]) -> frozenset[str]:  # noqa: ARG001 -- the key of the cache
+    """The ids of the installed tools; cached, since a list may need them for every tool."""
+    return frozenset(entry.id for entry in InstalledTools().entry_points)
 
 
 def store_fields(published: PublishedTool, fields: JSONObject) -> PublishedTool:

@@ -318,7 +318,7 @@ class PublishedStore:
             published_by=user.owner or "operator",
         )
         fields = tool_fields(dated)
-        return replace(store_fields(published, fields), change=_describe(before, fields, restored))
+        return replace(store_fields(published, fields), change=_describe(before, owner, fields, restored))
 
     def remove(
         self, id: str, user: PlatformUser, *, base: str | EllipsisType = ..., dry_run: bool = False
@@ -435,10 +435,14 @@ def _choose_owner(
     return user.owner
 
 
-def _describe(before: PublishedTool | None, fields: JSONObject, restored: StoredVersion | None) -> str:
+def _describe(
+    before: PublishedTool | None, owner: str, fields: JSONObject, restored: StoredVersion | None
+) -> str:
     """What a new version changes, in one line."""
     if before is None:
         return "created"
+    if before.owner != owner:  # the new owner may not see what the previous one had
+        return "given to another owner"
     try:
         change = describe_change(before.fields, fields)
     except DefinitionError:

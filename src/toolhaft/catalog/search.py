@@ -95,7 +95,8 @@ class IndexedWords:
         self._ids: dict[str, set[ListingKey]] = {}
         self._vocabularies: dict[Group, set[str]] = {}
         self._sorted: dict[Group, list[str]] = {}
-        self._near: NearWords | None = None
+        self._near: dict[Group | None, NearWords] = {}
+        """The words of each group whose misspelled words were searched; those of all groups under None."""
 
     def add(self, key: ListingKey, listing: Listing, group: Group = _EVERYBODY) -> None:
         """Add a listing, or replace the one with that key."""
@@ -111,13 +112,15 @@ class IndexedWords:
             groups = postings.get(word)
             if groups is None:
                 groups = postings[word] = {}
-                if self._near is not None:
-                    self._near.add(word)
+                if None in self._near:
+                    self._near[None].add(word)
             own = groups.get(group)
             if own is None:
                 own = groups[group] = {}
                 self._vocabularies.setdefault(group, set()).add(word)
                 self._sorted.pop(group, None)
+                if group in self._near:
+                    self._near[group].add(word)
             own[key] = count
         self.entries[key] = _Entry(listing, group, tuple(counts), tuple(lengths))
         totals = self.totals.get(group, [0] * (len(_WEIGHTS) + 1))
@@ -134,20 +137,26 @@ class IndexedWords:
             del groups[entry.group][key]
             if not groups[entry.group]:
                 del groups[entry.group]
-                self._vocabularies[entry.group].discard(word)
-                self._sorted.pop(entry.group, None)
+                self._drop_word(word, entry.group)
             if not groups:
                 del self.postings[word]
-                if self._near is not None:
-                    self._near.discard(word)
+                if None in self._near:
+                    self._near[None].discard(word)
         totals = self.totals[entry.group]
         self.totals[entry.group] = [old - gone for old, gone in zip(totals, (1, *entry.lengths), strict=True)]
         if not self.totals[entry.group][0]:
             del self.totals[entry.group], self._vocabularies[entry.group]
+            self._near.pop(entry.group, None)
         spelling = _spelling(entry.listing.id)
         self._ids[spelling].discard(key)
         if not self._ids[spelling]:
             del self._ids[spelling]
+
+    def _drop_word(self, word: str, group: Group) -> None:
+        self._vocabularies[group].discard(word)
+        self._sorted.pop(group, None)
+        if group in self._near:
+            self._near[group].discard(word)
 
     def starting_with(self, prefix: str, groups: Iterable[Group]) -> list[str]:
         """The first words of some groups that start with a prefix.
@@ -165,11 +174,20 @@ class IndexedWords:
             )
         return sorted(found)[:_MAX_PREFIX_MATCHES]
 
-    def near(self, word: str) -> list[str]:
-        """The words, of all groups, that are one edit away from a word; in order."""
-        if self._near is None:
-            self._near = NearWords(self.postings)
-        return sorted(self._near.find(word))
+    def near(self, word: str, groups: AbstractSet[Group]) -> list[str]:
+        """The words of some groups that are one edit away from a word; in order.
+
+        Each group has its own table: a table has limits, and the words of others must not use them up.
+        """
+        tables: Iterable[Group | None] = (None,) if len(groups) == len(self.totals) else groups
+        found: set[str] = set()
+        for group in tables:
+            near = self._near.get(group)
+            if near is None:
+                words = self.postings if group is None else self._vocabularies[group]
+                near = self._near[group] = NearWords(words)
+            found |= near.find(word)
+        return sorted(found)
 
     def named(self, text: str) -> Iterable[ListingKey]:
         """The listings whose id is a text, however its words are joined."""
@@ -297,7 +315,7 @@ class SearchView:
             return
         longer = self._words.starting_with(root, self._groups)
         share = _PREFIX_SHARE if longer else _NEAR_SHARE
-        for word in longer or self._words.near(root):
+        for word in longer or self._words.near(root, self._groups):
             count = self._visible_count(word)
             if count:
                 yield _Posting(word, share, count)

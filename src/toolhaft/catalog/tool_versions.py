@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final, cast
 
+from toolhaft.define.running.activation import is_active
+
 TYPE_CHECKING = False  # a remote platform's versions must not load the database and YAML packages
 if TYPE_CHECKING:
     from toolhaft.catalog.published import PublishedTool
@@ -20,7 +22,7 @@ _MAX_NAMES: Final = 5
 _SET_BY_PLATFORM: Final = frozenset(("created_at", "updated_at", "endpoint"))
 _SHOWN: Final = frozenset(("is_active", "owner", "share", "version"))
 """The fields whose old and new values are short enough to be shown."""
-_DEFAULTS: Final = {"is_active": "true", "share": "private"}
+_DEFAULTS: Final = {"share": "private"}
 _LISTED: Final = ("parameters", "returns")
 _ALL: Final = """
     SELECT number, updated_at, published_by, version, change, owner,
@@ -145,6 +147,8 @@ def describe_change(before: Mapping[str, object], after: Mapping[str, object]) -
     parts: list[str] = []
     for name in dict.fromkeys((*before, *after)):
         old, new = before.get(name), after.get(name)
+        if name == "is_active" and is_active(before) is not is_active(after):
+            old, new = is_active(before), is_active(after)  # without the field, it depends on what runs it
         if name in _SET_BY_PLATFORM or old == new:
             continue
         if name in _LISTED:

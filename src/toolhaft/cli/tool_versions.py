@@ -10,6 +10,7 @@ from toolhaft.cli.errors import CommandError, Exit
 from toolhaft.cli.output import print_data, print_json, print_note, printable
 from toolhaft.cli.shell import Shell, json_option, pass_shell, published_id_argument
 from toolhaft.cli.tool_files import display_path, file_of
+from toolhaft.define.running.activation import why_inactive
 from toolhaft.errors import ConflictError, ForbiddenError, UnknownToolError
 
 TYPE_CHECKING = False
@@ -74,7 +75,9 @@ def rollback(shell: Shell, *, id: str, to: int | None, as_json: bool) -> None:
     if as_json:
         print_json({"id": id, "restored": number, "updated_at": published.updated_at})
         return
-    print_data(printable(f"{id}: version {number} is published again at {published.tool.endpoint}"))
+    tool = published.tool
+    state = f" at {tool.endpoint}" if tool.is_active else f", not active: {why_inactive(tool)}"
+    print_data(printable(f"{id}: version {number} is published again{state}"))
     if file.exists():  # its author decides what happens to it
         print_note(f"note: {display_path(file)} was not changed; to replace it, get the tool")
     shell.suggest(f"tool get {id} --force" if file.exists() else f"tool versions {id}")

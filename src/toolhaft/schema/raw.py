@@ -364,6 +364,10 @@ def _fits(validator: jsonschema_rs.Validator, bound: WorkBound, name: str, defau
     value: JSONValue = {name: default}
     if bound.error_steps_of(value) > _DEFAULT_STEPS:
         return False
+    text = object_to_text(value)
+    # such as a long text with a large pattern
+    if bound.may_exceed(text, INLINE_STEPS) and bound.exceeds(value, text, INLINE_STEPS):
+        return False
     return not any(error.instance_path[:1] == [name] for error in validator.iter_errors(value))
 
 

@@ -93,7 +93,12 @@ def unreadable_tool(published: PublishedTool, error: DefinitionError) -> HttpPro
     )
 
 
-def _from_json(text: str) -> tuple[str, AnyYamlTool]:
+def read_json_fields(text: str) -> JSONObject:
+    """The fields of a tool that were sent as JSON.
+
+    Raises:
+        HttpProblem: 400 if it is not one JSON object, or has a name twice.
+    """
     try:
         value, repeated = schema.read_json(text), repeated_keys(text)
     except (ValueError, RecursionError) as error:
@@ -113,6 +118,11 @@ def _from_json(text: str) -> tuple[str, AnyYamlTool]:
             fix="send the fields of the tool as one JSON object",
             where="body",
         )
+    return value
+
+
+def _from_json(text: str) -> tuple[str, AnyYamlTool]:
+    value = read_json_fields(text)
     tool = parse_tool(json.dumps(value, ensure_ascii=False, indent=1), "tool.json")
     return write_mapping(tool_fields(tool)), tool
 

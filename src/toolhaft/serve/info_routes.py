@@ -15,7 +15,7 @@ from toolhaft.schema.nearest import nearest
 from toolhaft.serve.callers import READ
 from toolhaft.serve.catalog_routes import CatalogRoutes, check_size
 from toolhaft.serve.changes import ChangeQueue
-from toolhaft.serve.documents import decode_body, unreadable_tool
+from toolhaft.serve.documents import decode_body, is_yaml, read_json_fields, unreadable_tool
 from toolhaft.serve.openapi import OpenApiDocuments
 from toolhaft.serve.query import wrong_value
 from toolhaft.serve.responses import HttpProblem, ProblemEntry, document_problems
@@ -63,9 +63,9 @@ class InfoRoutes:
     async def check_document(self, request: Request) -> Response:
         """Every problem of a document, without publishing it."""
         admission, _ = admit(request, READ)
-        body, _ = await self._catalog.read_document(request, admission)
+        body, media_type = await self._catalog.read_document(request, admission)
         async with self._changes.turn(admission.caller.key_id):
-            checked = await self._changes.run(_check, decode_body(body))
+            checked = await self._changes.run(_check, decode_body(body), is_json=not is_yaml(media_type))
         return json_response(checked)
 
     async def export_tool(self, request: Request) -> Response:
@@ -110,8 +110,14 @@ def _wrong_format(name: str | None) -> HttpProblem:
     return wrong_value("format", name, f"one of {names}", hint=f"did you mean {close}? " if close else "")
 
 
-def _check(text: str) -> dict[str, object]:
-    """What lint reports for a document, with the id of its tool if it can be published."""
+def _check(text: str, *, is_json: bool) -> dict[str, object]:
+    """What lint reports for a document, with the id of its tool if it can be published.
+
+    Raises:
+        HttpProblem: 400 if it is not JSON although its type says so.
+    """
+    if is_json:
+        read_json_fields(text)
     entries = [
         ProblemEntry(problem=one.problem, where="document", line=one.line, fix=one.fix, level=one.level)
         for one in lint_text(text)
