@@ -32,6 +32,13 @@ def test_a_name_that_is_not_text_is_refused_with_the_right_spelling(name):
     assert repr(name) in str(caught.value)
 
 
+def test_a_dictionary_instead_of_the_fields_is_refused():
+    with pytest.raises(
+        TypeError, match=r"the id of a ToolCall is text, not \{'name': 'add'\}; write ToolCall"
+    ):
+        ToolCall({"name": "add"})
+
+
 @each_case("nothing", ["", None, b""])
 def test_empty_arguments_mean_that_there_are_none(nothing):
     call = ToolCall(name="now", arguments=nothing)

@@ -10,6 +10,13 @@ from toolhaft import Tool, ToolConfig, ToolContext, ToolExecutor, ToolResult, cr
 from toolhaft.define.yaml import parse_tool
 from toolhaft.errors import DefinitionError
 
+WRONG_NAMES = {
+    "timeout": "timeout_s",
+    "timeout_seconds": "timeout_s",
+    "max_attempt": "max_attempts",
+    "retries": "max_attempts",
+    "Effect": "effect",
+}
 HEAD = {"name": "add", "description": "Add."}
 
 
@@ -33,7 +40,7 @@ WAYS = {
 
 @each_case("way", WAYS)
 def test_a_misspelled_option_is_answered_with_the_right_one_at_every_way_to_define_a_tool(way):
-    for wrong, right in {"timeout": "timeout_s", "max_attempt": "max_attempts", "Effect": "effect"}.items():
+    for wrong, right in WRONG_NAMES.items():
         with pytest.raises((DefinitionError, TypeError)) as caught:
             WAYS[way](**{wrong: 5})
         assert repr(wrong) in str(caught.value)

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from tests.execute.world import Item, Note
 from toolhaft import (
     BaseTool,
+    Filesystem,
     Tool,
     ToolContext,
     ToolParam,
@@ -209,6 +210,12 @@ class Connection:
 def use_settings(context: ToolContext) -> str:
     """Read a resource that is data."""
     return context.resources[Settings].colour
+
+
+@tool(**PROCESS)
+def list_resources(context: ToolContext) -> list[bool]:
+    """Say which resources there are: one that is data, one that is none, one that was not given."""
+    return [kind in context.resources for kind in (Settings, Connection, Filesystem)]
 
 
 @tool(**PROCESS)

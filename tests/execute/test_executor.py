@@ -362,6 +362,13 @@ def test_execute_tool_takes_the_options_of_an_executor():
     assert kind_of(execute_tool(add, {"a": 1}, allow=[])) == "not_allowed"
 
 
+def test_execute_tool_says_where_the_arguments_go():
+    with pytest.raises(TypeError, match=r"as one dictionary: execute_tool\(add, \{'a': \.\.\.\}\)"):
+        execute_tool(add, a=1, b=2)
+    with pytest.raises(TypeError, match="ToolExecutor has no option 'sesion'; did you mean 'session'"):
+        execute_tool(add, {"a": 1}, sesion=None)
+
+
 def test_execute_tool_refuses_what_is_not_a_tool():
     with pytest.raises(DefinitionError, match="not a tool"):
         execute_tool(len, {})

@@ -165,6 +165,17 @@ def test_an_exception_without_a_text_is_reported_by_its_type(run):
         assert f"act failed: {type(error).__name__}" in result.message
 
 
+def test_the_message_of_a_group_names_its_exceptions():
+    """What a failed asyncio.TaskGroup raises says itself only how many they are."""
+    many = [KeyError("tea"), ValueError("x" * 1000), *(OSError(str(n)) for n in range(9))]
+    result = world(raising(ExceptionGroup("unhandled errors", many))).execute(call("act"))
+    told = (
+        "act failed: ExceptionGroup: unhandled errors (11 sub-exceptions): KeyError: 'tea'; ValueError: xxx"
+    )
+    assert result.message.startswith(told)
+    assert "; OSError: 2. " in result.message
+
+
 def test_the_error_itself_is_kept_for_the_host():
     """`Failure.error`: what the handler raised; for the host alone."""
     error = ValueError("no")

@@ -348,3 +348,70 @@ def test_a_call_made_from_a_loop_that_is_cancelled_runs_on_for_its_sync_caller()
     executor = ToolExecutor(ECHOES)
     assert asyncio.run(main()) == 7
     executor.close()
+
+
+async def _fail():
+    await asyncio.sleep(0)
+    raise ValueError("the part failed")
+
+
+@tool
+async def gather(is_caught: bool) -> str:
+    """Wait for tasks, one of which fails; the group then cancels the task that waits for it."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_fail())
+    except ExceptionGroup:
+        if not is_caught:
+            raise
+    await asyncio.sleep(0)
+    return "went on"
+
+
+def test_a_failed_task_group_of_a_handler_is_not_a_cancellation_by_the_caller():
+    executor = ToolExecutor([gather])
+    calls = [call("gather", is_caught=is_caught) for is_caught in (True, False)]
+
+    async def run():
+        one_by_one = [await executor.aexecute(each) for each in calls]
+        task = asyncio.current_task()
+        assert task is not None
+        assert task.cancelling() == 0
+        return one_by_one
+
+    for results in ([executor.execute(each) for each in calls], asyncio.run(run())):
+        caught, raised = results
+        assert caught.value == "went on"
+        assert raised.failure.kind == "failed"
+        assert isinstance(raised.failure.error, ExceptionGroup)
+        assert "(1 sub-exception): ValueError: the part failed" in raised.message
+
+
+def test_a_caller_can_cancel_a_handler_that_waits_for_a_failed_task_group():
+    reached = asyncio.Event()
+
+    @tool
+    async def clean_up() -> str:
+        """Wait for a task that fails, and one that takes long to stop."""
+
+        async def linger():
+            try:
+                await asyncio.Event().wait()
+            finally:
+                reached.set()
+                await asyncio.Event().wait()
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(linger())
+            group.create_task(_fail())
+        return "done"
+
+    async def run():
+        task = asyncio.create_task(ToolExecutor([clean_up]).aexecute(call("clean_up")))
+        await reached.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return task.cancelled()
+
+    assert asyncio.run(run())

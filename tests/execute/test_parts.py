@@ -109,6 +109,17 @@ def test_a_part_where_another_type_is_declared_is_not_valid_output():
     assert failure.kind == "invalid_output"
 
 
+def test_other_items_of_a_list_with_parts_become_json_in_the_text():
+    @tool
+    def look() -> list[dict[str, int] | str | Image]:
+        """Look."""
+        return [{"width": 3}, "A cat:", PNG, 7]
+
+    result = execute_tool(look)
+    assert (result.value, result.content) == ([{"width": 3}, "A cat:", PNG, 7], (PNG,))
+    assert result.render() == '{"width":3}\n\nA cat:\n\n7'
+
+
 def test_lists_without_parts_stay_values():
     for value in ([1, 2], ["a", "b"], [], [["a"]], ("a", 1), [{"a": PNG}]):
 

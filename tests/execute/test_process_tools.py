@@ -289,14 +289,15 @@ def test_nothing_that_comes_out_of_a_process_runs_code_in_the_host(world, tmp_pa
 
 def test_a_plain_resource_is_copied_and_one_with_rollback_is_refused():
     resources = ResourceRegistry({Settings: Settings("blue"), Connection: Connection()})
-    used = [tools.use_settings, tools.use_connection, tools.use_files]
+    used = [tools.use_settings, tools.use_connection, tools.use_files, tools.list_resources]
     with ToolExecutor(used, resources=resources, max_processes=1) as executor:
-        settings, connection, files = executor.execute_all(call(made.name) for made in used)
+        settings, connection, files, listed = executor.execute_all(call(made.name) for made in used)
     assert settings.value == "blue"
     assert connection.failure.kind == "failed"
     assert "the resource Connection cannot be sent to a process" in connection.message
     assert "isolation='thread'" in connection.message
     assert "no resource Filesystem was given" in files.message
+    assert listed.value == [True, True, False]
 
 
 def test_the_context_is_the_one_of_the_call():

@@ -1,6 +1,8 @@
 """What a call's resources do when they are kept, put back, closed or fail at it."""
 
 import asyncio
+import logging
+import sqlite3
 from dataclasses import dataclass
 
 from tests.cases import each_case
@@ -259,3 +261,86 @@ def test_an_approval_is_answered_with_allow_deny_or_a_boolean(answer, value):
 
     executor = ToolExecutor([act], policy=lambda _: "ask")
     assert executor.resume(executor.execute(ToolCall(name="act")).pending, answer).value == value
+
+
+def test_a_resource_of_a_call_is_closed_on_the_thread_of_its_handler(caplog):
+    opened = []
+
+    class Line(sqlite3.Connection):  # refuses to be closed on another thread
+        is_closed = False
+
+        def close(self):
+            super().close()
+            self.is_closed = True
+
+    def connect():
+        opened.append(sqlite3.connect(":memory:", factory=Line))
+        return opened[-1]
+
+    def use(context):
+        context.filesystem.write("note.txt", "a shared resource does not need the connection")
+        return context.resources[sqlite3.Connection].execute("SELECT 1").fetchone()[0]
+
+    @tool
+    def ask(fails: bool, context: ToolContext) -> int:
+        """Ask."""
+        return use(context) // (not fails)
+
+    @tool
+    async def ask_on_loop(fails: bool, context: ToolContext) -> int:
+        """Ask."""
+        await asyncio.sleep(0)
+        return use(context) // (not fails)
+
+    @tool
+    def ask_later(fails: bool, context: ToolContext):
+        """Ask in a coroutine, on another thread than this."""
+        return ask_on_loop(fails, context)
+
+    resources = ResourceRegistry({Filesystem: MemoryFilesystem()})
+    resources.provide(sqlite3.Connection, connect, scope="call")
+    executor = ToolExecutor([ask, ask_on_loop, ask_later], resources=resources)
+    calls = [
+        ToolCall(name=name, arguments={"fails": fails})
+        for name in ("ask", "ask_on_loop", "ask_later")
+        for fails in (False, True)
+    ]
+    with caplog.at_level(logging.ERROR, "toolhaft"):
+        for results in (executor.execute_all(calls), asyncio.run(executor.aexecute_all(calls))):
+            assert [result.value for result in results] == [1, None] * 3
+            assert all("could not be rolled back" not in result.message for result in results)
+    assert len(opened) == 12
+    assert all(line.is_closed for line in opened)
+    assert all("could not be closed" not in record.message for record in caplog.records)
+
+
+def test_what_a_commit_may_need_stays_open_until_the_call_has_ended():
+    log = []
+
+    class Wire:
+        def close(self):
+            log.append("close")
+
+    class Orders(Grudging):
+        def fork(self, *, read_only=False):
+            return Orders()
+
+        def commit(self):
+            log.append("commit")
+
+    @tool
+    def buy(context: ToolContext) -> str:
+        """Buy."""
+        context.resources[Orders]
+        return "bought"
+
+    resources = ResourceRegistry()
+    resources.provide(Wire, Wire, scope="call")
+
+    def orders(given):
+        given[Wire]
+        return Orders()
+
+    resources.provide(Orders, orders, scope="call")
+    assert ToolExecutor([buy], resources=resources).execute(ToolCall(name="buy")).value == "bought"
+    assert log == ["commit", "close"]

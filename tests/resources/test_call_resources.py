@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from tests.resources.things import Cache, Database, Forked, OtherForked, Restored, ThirdForked
+from tests.resources.things import Cache, Database, Forked, OtherForked, Queue, Restored, ThirdForked
 from toolhaft.errors import CallEndedError, ReadOnlyError
 from toolhaft.resources import Filesystem, HostFilesystem, MemoryFilesystem, ResourceRegistry
 
@@ -258,3 +258,40 @@ def test_a_read_only_call_does_not_undo_what_others_do_meanwhile():
     restored.items.append("of a parallel call")
     view.discard()
     assert restored.items == ["first", "of a parallel call"]
+
+
+def test_a_call_can_ask_whether_there_is_a_resource():
+    registry = ResourceRegistry({Database: Database()})
+    registry.provide(Queue, Queue, scope="call")
+    for view in (registry, registry.fork(), registry.fork().fork()):
+        assert [kind in view for kind in (Database, Queue, Cache)] == [True, True, False]
+
+
+def test_an_error_of_closing_does_not_undo_a_call_and_is_logged(caplog):
+    class Broken:
+        def close(self):
+            raise OSError("the line is dead")
+
+    registry = ResourceRegistry()
+    registry.provide(Broken, Broken, scope="call")
+    for end in ("commit", "discard", "close_unshared"):
+        view = registry.fork()
+        view.get(Broken)
+        getattr(view, end)()
+        (record,) = caplog.records
+        assert record.message == "a resource of a call could not be closed"
+        caplog.clear()
+
+
+def test_what_was_closed_early_is_created_again():
+    log = []
+    registry = ResourceRegistry()
+    registry.provide(Database, lambda: Database(log), scope="call")
+    view = registry.fork()
+    first = view.get(Database)
+    view.close_unshared()
+    view.close_unshared()
+    assert log == ["close database"]
+    assert view.get(Database) is not first
+    view.commit()
+    assert log == ["close database"] * 2

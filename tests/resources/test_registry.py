@@ -47,6 +47,21 @@ def test_error_for_a_missing_resource_says_how_to_give_it():
     )
 
 
+@pytest.mark.parametrize("wrong", ["db", Database()], ids=["text", "instance"])
+def test_what_is_not_a_type_finds_no_resource(wrong):
+    view = ResourceRegistry({Database: Database()}).fork()
+    with pytest.raises(ResourceError) as error:
+        view[wrong]
+    assert str(error.value) == (
+        "resources are found by their type, as in context.resources[Database]; "
+        f"{repr(wrong)[:100]} is not a type"
+    )
+
+
+def open_cache():
+    return Cache()
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -57,6 +72,10 @@ def test_error_for_a_missing_resource_says_how_to_give_it():
         ),
         ({Database: Queue}, "Database was given the class Queue"),
         ({Cache: Database()}, "Cache was given a Database, which is not one"),
+        (
+            {Cache: open_cache},
+            "Cache was given a function, which is not one; give a function that creates one to Resource",
+        ),
         (
             {Filesystem: "some/folder"},
             'Filesystem was given a str, which is not one; pass HostFilesystem("some/folder")',

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, Optional, Required, Self, TypedDict, Unpack
 
 import pytest
+import typing_extensions
 from pydantic import BaseModel, Field
 
 from tests.cases import in_case
@@ -129,6 +130,19 @@ def test_the_keys_of_an_unpacked_typed_dict_are_parameters():
         "limit: 0 is too small; expected an integer of at least 1",
         "oder: unknown argument; did you mean 'order'?",
     ]
+
+
+def test_unpack_and_its_keys_may_come_from_typing_extensions():
+    class Sizes(typing_extensions.TypedDict):
+        width: int
+        height: typing_extensions.NotRequired[int]
+
+    def draw(**sizes: typing_extensions.Unpack[Sizes]) -> list[str]:
+        """Draw."""
+        return sorted(sizes)
+
+    assert execute_tool(draw, {"width": 1}).value == ["width"]
+    assert execute_tool(draw, {"width": 1, "height": 2}).value == ["height", "width"]
 
 
 def test_keywords_that_no_schema_can_describe_are_refused():

@@ -194,7 +194,8 @@ def find(id: int, context: ToolContext) -> str:
     """Find something."""
     files: Filesystem = context.resources.get(Filesystem)
     files.write("found.txt", context.resources.get(Database).find(id), mode="append")
-    context.resources.get(Queue).put("found")
+    if Queue in context.resources:
+        context.resources.get(Queue).put("found")
     if context.resources.get(Mailer).send("ada") and context.deadline is not None:
         print(context.deadline.remaining(), context.resources.get(Clock).monotonic())
     context.resources.get(Database).fnd(id)  # wrong: find

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import os
+import sys
 import threading
 import types
 from collections.abc import Callable, Coroutine, Generator
@@ -18,6 +19,9 @@ from toolhaft.backends.timers import Timer
 GRACE_S: Final = 0.1
 """How long a cancelled handler may clean up before it is abandoned."""
 _LONGEST_TIMER_S: Final = 3600.0
+
+_KEEPS_CANCELS: Final = sys.version_info < (3, 13)
+"""True if a TaskGroup that waits for its tasks cancels its parent and does not take that back."""
 
 _LOCAL: Final = threading.local()
 
@@ -42,6 +46,8 @@ class _Alarm(Timer):
     is_in_grace = False
     is_abandoned = False
     own_cancels = 0
+    groups: tuple[asyncio.TaskGroup, ...] = ()
+    """Those whose cancellation was taken back."""
 
     def __init__(self, task: asyncio.Task[Any], timeout_s: float) -> None:
         self.task = task
@@ -76,12 +82,31 @@ class _Alarm(Timer):
         if self.is_abandoned:
             _close(handler)
             return None
+        if _KEEPS_CANCELS and self.is_cancelled():
+            self._uncancel_group(handler)
         if not self.has_timed_out and not self.is_in_grace and self.is_cancelled():
             # by the caller or by the handler itself; the grace period shows which
             self.stop()
             self.is_in_grace = True
             self.begin(self.task.get_loop(), GRACE_S)
         return handler.throw(error)
+
+    def _uncancel_group(self, handler: Coroutine[Any, Any, Any]) -> None:
+        """Take back the cancellation by a TaskGroup of the handler, one of whose tasks has failed.
+
+        Else the handler would seem to be cancelled by its caller, and the error of the group would be lost.
+        """
+        inner: Any = handler
+        while inner is not None:
+            if getattr(inner, "cr_code", None) is asyncio.TaskGroup.__aexit__.__code__:
+                names = inner.cr_frame.f_locals
+                group = names["self"]
+                # if its body has raised, the group has taken back its cancellation itself
+                has_cancelled = names["et"] is None and group._parent_cancel_requested  # noqa: SLF001 -- nothing public tells
+                if has_cancelled and group not in self.groups:
+                    self.groups += (group,)
+                    self.task.uncancel()
+            inner = getattr(inner, "cr_await", None)
 
     def finish(self, error: BaseException | None) -> None:
         """Stop the alarm; raises the reason why the handler was stopped, whatever the handler raised."""

@@ -13,7 +13,7 @@ from typing import Final, Protocol, TypeVar, cast
 from toolhaft.backends.process_types import type_name
 from toolhaft.core.context import ToolContext
 from toolhaft.core.ports import Filesystem, ResourceKind, Restorable, Snapshotable
-from toolhaft.errors import ToolExecutionError
+from toolhaft.errors import ResourceMissingError, ToolExecutionError
 
 ResourceT = TypeVar("ResourceT")
 
@@ -250,6 +250,15 @@ class RemoteResources:
 
     def __getitem__(self, kind: ResourceKind[ResourceT]) -> ResourceT:
         return self.get(kind)
+
+    def __contains__(self, kind: type) -> bool:
+        try:
+            self.get(kind)
+        except ResourceMissingError:
+            return False
+        except ToolExecutionError:  # there is one, and it cannot be copied
+            return True
+        return True
 
 
 class RemoteWatcher:

@@ -214,6 +214,9 @@ class _PlatformResources:
     def __getitem__(self, kind: ResourceKind[_ResourceT]) -> _ResourceT:
         return self.get(kind)
 
+    def __contains__(self, kind: type) -> bool:
+        return kind is PlatformAccess or (self._resources is not None and kind in self._resources)
+
 
 def _with_access(context: ToolContext, access: PlatformAccess) -> ToolContext:
     try:

@@ -11,6 +11,9 @@ from toolhaft import schema
 Arguments: TypeAlias = "str | Mapping[str, object] | schema.UnreadArguments"  # text: loaded when it is used
 
 
+_HINT = "write ToolCall(id='...', name='...', arguments={...})"
+
+
 class ToolCall:
     """One call; treat it as read-only (it has slots for speed, and is not frozen).
 
@@ -22,7 +25,7 @@ class ToolCall:
     Two calls are equal if their arguments have the same content, as text or as an object.
 
     Raises:
-        TypeError: if the name is not text.
+        TypeError: if the name is not text, or a dictionary was given instead of the fields.
     """
 
     __slots__ = ("arguments", "extras", "id", "idempotency_key", "name")
@@ -36,6 +39,8 @@ class ToolCall:
         extras: object = None,
         idempotency_key: str | None = None,
     ) -> None:
+        if not name and isinstance(id, Mapping):
+            raise TypeError(f"the id of a ToolCall is text, not {id!r:.80}; {_HINT}")
         self.id = id
         self.name = name if type(name) is str else _text_of(name)
         self.arguments: Arguments = arguments or _empty(arguments)
@@ -83,8 +88,7 @@ def _empty(arguments: Arguments | None) -> Arguments:
 def _text_of(name: object) -> str:
     if isinstance(name, str):  # a member of a StrEnum
         return str(name)
-    hint = "write ToolCall(id='...', name='...', arguments={...})"
-    raise TypeError(f"the name of a ToolCall is text, not {name!r:.80}; {hint}")
+    raise TypeError(f"the name of a ToolCall is text, not {name!r:.80}; {_HINT}")
 
 
 _OTHER_SLOTS = tuple(name for name in ToolCall.__slots__ if name != "arguments")

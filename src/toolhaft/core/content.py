@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, TypeAlias, cast
 from urllib.parse import unquote, unquote_to_bytes
 
 from toolhaft.errors import WireError
+from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.problems import show
 
 _UNKNOWN = "application/octet-stream"
@@ -118,20 +119,19 @@ _KINDS: Mapping[str, type[Image | Audio | Video]] = {"image": Image, "audio": Au
 
 
 def returned_parts(value: object) -> tuple[str | Part, ...] | None:
-    """The parts that a handler returned: one, or a list or tuple with texts; None for any other value.
+    """The parts that a handler returned: one, or a list or tuple with some; None for any other value.
 
-    A list of texts alone has no parts.
+    Other items of such a list are texts: as they are, or as JSON.
     """
     if isinstance(value, PART_TYPES):
         return (value,)
     if value.__class__ is not list and value.__class__ is not tuple:
         return None
     items = cast("list[object]", value)
-    for item in items:  # most lists have no text: their first item decides
-        if not isinstance(item, str) and not isinstance(item, PART_TYPES):
-            return None
-    is_text = all(isinstance(item, str) for item in items)
-    return None if is_text else tuple(cast("list[str | Part]", items))
+    types = set(map(type, items))  # few, also of a long list
+    if not any(issubclass(cls, PART_TYPES) for cls in types):
+        return None
+    return tuple(item if isinstance(item, (str, *PART_TYPES)) else to_json_text(item) for item in items)
 
 
 def split_parts(parts: Iterable[str | Part]) -> tuple[str, tuple[Part, ...]]:

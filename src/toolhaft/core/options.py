@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import deepcopy
 from functools import reduce, wraps
 from types import FunctionType
@@ -119,10 +119,30 @@ def _member(value: object, name: str) -> object:
     return cast("Mapping[str, object]", value).get(name) if isinstance(value, Mapping) else None
 
 
+_OTHER_NAMES: Final[Mapping[str, str]] = {
+    "concurrency": "max_parallel",
+    "max_retries": "max_attempts",
+    "permissions": "requires",
+    "retries": "max_attempts",
+    "scopes": "requires",
+    "timeout_ms": "timeout_s",
+    "timeout_sec": "timeout_s",
+    "timeout_seconds": "timeout_s",
+    "ttl": "cache_s",
+}
+"""What other libraries call an option."""
+
+
 def near_option(name: str) -> str:
     """A hint at the option that an unknown name most likely means; empty if none is near."""
-    close = nearest(name, (*_OPTIONS, "name", "description"))
+    close = closest_option(name, (*_OPTIONS, "name", "description"))
     return f"did you mean {close!r}?" if close else ""
+
+
+def closest_option(name: str, known: Collection[str]) -> str | None:
+    """The known option that an unknown name most likely means; None if none is near."""
+    other = _OTHER_NAMES.get(name)
+    return other if other in known else nearest(name, known)
 
 
 def refuse_unknown_keywords(cls: type[ClassT]) -> type[ClassT]:
@@ -135,7 +155,7 @@ def refuse_unknown_keywords(cls: type[ClassT]) -> type[ClassT]:
     def checked(self: object, *args: object, **given: object) -> None:
         for name in given:
             if name not in known:
-                close = nearest(name, known)
+                close = closest_option(name, known)
                 hint = f"did you mean {close!r}?" if close else f"the options are {', '.join(known)}"
                 raise TypeError(f"{cls.__name__} has no option {name!r}; {hint}")
         create(self, *args, **given)

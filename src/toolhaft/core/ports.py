@@ -198,6 +198,8 @@ class Resources(Protocol):
 
     def __getitem__(self, kind: ResourceKind[ThingT]) -> ThingT: ...
 
+    def __contains__(self, kind: type) -> bool: ...
+
 
 class ToolFinder(Protocol):
     """Finds tools in a catalog."""

@@ -42,6 +42,8 @@ ErrorT = TypeVar("ErrorT", bound=BaseException)
 LONGEST_MESSAGE: Final = 1800
 """Bytes of an error message that a model gets; with the advice it stays below 2 KB."""
 
+_MOST_CAUSES: Final = 5
+_LONGEST_CAUSE: Final = 300
 _LONGEST_READ: Final = 8000  # the rest of an exception's text is ignored
 
 _CALLERS: Final = ("toolhaft.execute.", "toolhaft.define.", "toolhaft.backends.threads")
@@ -212,6 +214,8 @@ def text_of(error: BaseException, given: str) -> str:
     """The shortened text of an exception, without the host's folders; `given` are the arguments as text."""
     try:
         text = describe_exit(error) if is_a(error, SystemExit) else str(error)[:_LONGEST_READ]
+        if is_a(error, BaseExceptionGroup):
+            text = f"{text}: {_name_causes(error)}"[:_LONGEST_READ]
         text = hide_host(text, given)
         if is_a(error, OSError) and not is_a(error, ToolhaftError):
             text = _hide_name(text, error.filename, given)
@@ -220,6 +224,13 @@ def text_of(error: BaseException, given: str) -> str:
     except BaseException:  # noqa: BLE001 -- a user's exception class can do anything
         return ""
     return text
+
+
+def _name_causes(group: BaseExceptionGroup[BaseException]) -> str:
+    """The exceptions of a group, such as that of an asyncio.TaskGroup: it says itself only how many."""
+    return "; ".join(
+        f"{type(one).__name__}: {one}"[:_LONGEST_CAUSE] for one in group.exceptions[:_MOST_CAUSES]
+    )
 
 
 def _message(tool: AnyTool, error: BaseException, given: str) -> str:

@@ -60,6 +60,9 @@ class PromptResources:
     def __getitem__(self, kind: ResourceKind[_ResourceT]) -> _ResourceT:
         return self.get(kind)
 
+    def __contains__(self, kind: type) -> bool:
+        return self.scope is not None and kind in self.scope
+
     def for_executor(self, given: ResourceSource) -> ResourceRegistry:
         """The resources of an executor: its own `given` ones first, then the open scope or a new one.
 

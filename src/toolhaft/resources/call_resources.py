@@ -23,6 +23,8 @@ class _Parent(Protocol):
 
     def get(self, kind: ResourceKind[ResourceT]) -> ResourceT: ...
 
+    def __contains__(self, kind: type) -> bool: ...
+
     def provider_for(self, kind: type) -> Provider | None: ...
 
 
@@ -38,7 +40,18 @@ class _Waits(Protocol):
 class _Acquired:
     """The resources that a call has used so far."""
 
-    __slots__ = ("closers", "creation", "cycles", "forks", "lock", "resources", "snapshots", "waiting")
+    __slots__ = (
+        "closers",
+        "creation",
+        "cycles",
+        "forks",
+        "lock",
+        "made_kinds",
+        "resources",
+        "snapshots",
+        "stays_open",
+        "waiting",
+    )
 
     def __init__(self) -> None:
         self.creation = RLock()
@@ -52,6 +65,10 @@ class _Acquired:
         self.waiting: list[_Waits] = []
         """Those that may have to wait for other calls."""
         self.closers: list[Closer] = []
+        self.made_kinds: set[type] = set()
+        """Those of `resources` that were created for the call."""
+        self.stays_open = False
+        """True if what was created for the call may be needed to commit or discard it."""
 
 
 class CallResources:
@@ -88,6 +105,9 @@ class CallResources:
 
     def __getitem__(self, kind: ResourceKind[ResourceT]) -> ResourceT:
         return self.get(kind)
+
+    def __contains__(self, kind: type) -> bool:
+        return kind in self._source
 
     def fork(self, *, read_only: bool = False) -> CallResources:
         """The resources of a nested call, whose changes become changes of this call."""
@@ -130,11 +150,30 @@ class CallResources:
             except Exception as error:  # noqa: BLE001 -- the others must be discarded first
                 raise_all("changes could not be committed", [error, *_drop(acquired, first=number)])
             self.kept += 1
-        for error in run_all(reversed(acquired.closers)):
-            _LOG.error("a resource of a call could not be closed", exc_info=error)
+        _close(acquired.closers)
+
+    def close_unshared(self) -> None:
+        """Close what was created for the call, if neither `commit` nor `discard` needs it any more.
+
+        To be called where the handler ran, when it has ended: some resources, such as a connection of
+        sqlite3, can be closed only on the thread that opened them. Errors are only logged.
+        """
+        acquired = self._acquired
+        if acquired is None or not acquired.closers or acquired.stays_open:
+            return
+        with acquired.lock:
+            if self._is_ended:  # and what ended it closes them
+                return
+            closers, acquired.closers = acquired.closers, []
+            for kind in acquired.made_kinds:
+                acquired.resources.pop(kind, None)
+        _close(closers)
 
     def discard(self) -> None:
         """Discard all changes, the newest resource first, and end the view; safe to repeat.
+
+        Then closes the resources that were created for the call; errors of that are only logged, because
+        nothing is left to be undone by then.
 
         Raises:
             Exception: the errors of the resources, after all were tried.
@@ -172,6 +211,9 @@ class CallResources:
             made, closer = provider.make(self)
         if closer is not None:
             self._add(acquired.closers, closer, acquired, closer)
+        acquired.made_kinds.add(kind)
+        if rollback_method(made) != "plain":
+            acquired.stays_open = True
         return self._view_of(None if provider.scope == "use" else kind, made, acquired)
 
     def _view_of(self, kind: type | None, shared: object, acquired: _Acquired) -> object:
@@ -219,5 +261,12 @@ def _drop(acquired: _Acquired, *, first: int) -> list[Exception]:
         lambda known=known, snapshot=snapshot: known.restore(snapshot)
         for known, snapshot in reversed(acquired.snapshots)
     ]
-    steps += reversed(acquired.closers)
-    return run_all(steps)
+    failures = run_all(steps)
+    _close(acquired.closers)
+    return failures
+
+
+def _close(closers: list[Closer]) -> None:
+    """Close resources, the newest first; errors are only logged, because the call is decided by then."""
+    for error in run_all(reversed(closers)):
+        _LOG.error("a resource of a call could not be closed", exc_info=error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from threading import RLock
+from types import FunctionType
 from typing import Any, Self, TypeVar, cast
 
 from toolhaft.core.ports import Filesystem, ResourceKind
@@ -261,6 +262,12 @@ class ResourceRegistry:
         return own.union(*(layer._names() for layer in self._layers))  # noqa: SLF001 -- the same class
 
     def _unknown(self, kind: type) -> ResourceMissingError:
+        if not isinstance(kind, type):  # pyright: ignore[reportUnnecessaryIsInstance] -- handlers may not be typed
+            return ResourceMissingError(
+                f"resources are found by their type, as in context.resources[Database]; "
+                f"{kind!r:.100} is not a type",
+                kind=kind,
+            )
         there = ", ".join(sorted(self._names())) or "none"
         instance = 'HostFilesystem("some/folder")' if kind is Filesystem else "..."
         return ResourceMissingError(
@@ -290,6 +297,8 @@ def _check_given(kind: type, resource: object) -> None:
         fits = isinstance(resource, cast("type[Any]", kind))
     if not fits:
         hint = '; pass HostFilesystem("some/folder")' if kind is Filesystem else ""
+        if isinstance(resource, FunctionType):
+            hint = f"; give a function that creates one to ResourceRegistry().provide({type_name(kind)}, ...)"
         raise ResourceError(
             f"{type_name(kind)} was given a {type(resource).__name__}, which is not one{hint}"
         )

@@ -8,6 +8,8 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple, Unpack, cast, get_args, get_origin, get_type_hints
 
+import typing_extensions
+
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.contract import Contract, OutputContract
 from toolhaft.schema.docstrings import read_docstring
@@ -24,6 +26,8 @@ _STREAMS: Final = (
 )
 _TEXTS: Final = (str, typing.ForwardRef)
 _CONTEXT_NAMES: Final = ("context", "ctx")
+_UNPACKS: Final = (Unpack, typing_extensions.Unpack)
+"""Different objects before Python 3.12."""
 _AWAITABLES: Final = (collections.abc.Awaitable, collections.abc.Coroutine)
 
 
@@ -170,7 +174,7 @@ def _unpacked(
     code = function.__code__
     count = code.co_argcount + code.co_kwonlyargcount
     hint = annotations.get(code.co_varnames[count])
-    (keys,) = get_args(hint) if get_origin(hint) is Unpack else (None,)
+    (keys,) = get_args(hint) if get_origin(hint) in _UNPACKS else (None,)
     cls: object = get_origin(keys) or keys
     if not isinstance(cls, type) or not is_typed_dict(cls):
         raise _unnameable(function)

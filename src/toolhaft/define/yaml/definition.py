@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, cast
 
+from toolhaft.core.options import closest_option
 from toolhaft.define.running.literal_secrets import has_token_in
 from toolhaft.define.running.parameters import Parameters, RunProblems, parameters_of
 from toolhaft.define.running.run_block import RunSpec, read_run
@@ -18,7 +19,6 @@ from toolhaft.define.yaml.value_limits import impossible_limits
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.expected import expected
 from toolhaft.schema.json_value import JSONObject, JSONValue, ValuePath
-from toolhaft.schema.nearest import nearest
 from toolhaft.schema.problems import InvalidArguments, ValidArguments
 from toolhaft.schema.raw import compile_raw, compile_raw_output
 
@@ -180,7 +180,7 @@ class _Reader:
         entries = _entries(node) or {}
         for key, entry in entries.items():
             if key not in checks:
-                close = nearest(key, checks)
+                close = closest_option(key, checks)
                 known = f"take it out; the keys are {', '.join(list(checks)[:12])}, ..."
                 fix = f"did you mean {close!r}?" if close else known
                 self._problem(entry.line, f"{prefix}unknown key {key!r:.80}", fix)

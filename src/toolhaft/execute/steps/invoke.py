@@ -38,6 +38,7 @@ from toolhaft.execute.pipeline import Step, StepAnswer, resolve, then
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.stall_limit import StallLimit
 from toolhaft.execute.waiting import run_coroutine, wait_up_to
+from toolhaft.resources import CallResources
 
 _STREAMS: Final = (HandlerKind.STREAM, HandlerKind.ASYNC_STREAM)
 
@@ -207,10 +208,14 @@ def _on_thread(tool: AnyTool, setup: Setup) -> Step:
         def work() -> object:
             if active.stall is not None:
                 active.stall.begin()
+            value: object = None
             try:
-                return _finish(bind(active), tool, active)
+                value = _finish(bind(active), tool, active)
             finally:
                 active.ended_at = monotonic()
+                if not is_pending(value):
+                    _close_resources(active)
+            return value
 
         job = Job(work, copy_context())
         running.begin(active)
@@ -225,6 +230,12 @@ def _on_thread(tool: AnyTool, setup: Setup) -> Step:
         return await resolve(_result(tool, setup, active, job.value))
 
     return step
+
+
+def _close_resources(active: ActiveCall) -> None:
+    """Close what was created for the call, on the thread of its handler."""
+    if active.context is not None:
+        cast("CallResources", active.context.resources).close_unshared()
 
 
 def _finish(value: object, tool: AnyTool, active: ActiveCall) -> object:
@@ -345,6 +356,7 @@ async def _on_other_loop(
 
     def on_end() -> None:
         active.ended_at = monotonic()
+        _close_resources(active)
 
     left_s = None
     if active.stall is not None:
