@@ -463,7 +463,7 @@ def test_tool_that_an_earlier_version_stored_and_nothing_runs_is_not_active(stor
             [found] = store.find([id], OPERATOR)
             assert is_active(found.fields) is is_run
             assert ("endpoint" in found.fields) is is_run
-    assert store.put(document("draft"), OPERATOR, base=...).change == "no field"
+    assert store.put(document("draft"), OPERATOR, base=...).change == "nothing"
 
 
 def test_stored_fields_follow_the_address_of_the_platform(store, database):
