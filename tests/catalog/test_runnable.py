@@ -12,9 +12,11 @@ from toolhaft.catalog.embedded import EmbeddedPlatform
 from toolhaft.catalog.published import PublishedTool
 from toolhaft.catalog.runnable import ALL_KINDS, installed_tool, make_runnable
 from toolhaft.core.context import ToolContext
+from toolhaft.core.events import Beat, Progress
 from toolhaft.errors import (
     DefinitionError,
     HttpError,
+    ResourceMissingError,
     ToolAuthorizationError,
     ToolExecutionError,
     ToolTimeoutError,
@@ -400,3 +402,46 @@ def test_refused_irreversible_call_reports_that_nothing_happened():
         (shell, "nothing_happened"),
     ):
         assert execute_tool(made, {"input": "x"}).failure.outcome == outcome
+
+
+def test_beats_and_progress_of_the_tool_behind_are_those_of_the_published_one():
+    @tool(name="slow", effect="read")
+    async def slow(context: ToolContext, input: str = "") -> str:
+        """Work for long."""
+        context.beat()
+        context.progress(1, 2, "half")
+        return "done"
+
+    made = ready(published("slow"), installed={"slow": slow})
+
+    async def watch():
+        call = ToolCall(name=made.name, arguments={"input": "x"})
+        return [item async for item in ToolExecutor([made]).astream(call)]
+
+    items = asyncio.run(watch())
+    assert [type(item) for item in items] == [Beat, Progress, ToolResult]
+    assert (items[1].done, items[1].total, items[1].message, items[2].value) == (1, 2, "half", "done")
+
+
+def test_a_call_on_a_platform_keeps_everything_of_its_context_but_the_resources():
+    seen = []
+
+    class Watch:
+        def raise_if_ended(self):
+            seen.append("asked")
+
+        def beat(self):
+            seen.append("beat")
+
+        def progress(self, done, total, message):
+            seen.append(message)
+
+    context = ToolContext(session="s", adapter="a", prompt="p", watcher=Watch())
+    own = context.with_resources({})
+    assert (own.session, own.adapter, own.prompt, own.resources) == ("s", "a", "p", {})
+    own.beat()
+    own.raise_if_ended()
+    own.progress(message="half")
+    assert seen == ["beat", "asked", "half"]
+    with pytest.raises(ResourceMissingError):
+        _ = context.resources

@@ -203,3 +203,13 @@ def test_inexpressible_parameters_are_left_out_of_installed_yaml():
         tool_yaml(odd)
     made = parse_tool(installed_yaml(odd, endpoint=f"{URL}/v3/tool/odd", share="private"))
     assert (made.name, made.title, made.input_schema["properties"]) == ("odd", "odd", {})
+
+
+def test_the_description_of_the_result_joins_that_of_the_tool_or_is_noted():
+    output = {"type": "array", "description": "All lines."}
+    made = Tool(name="lines", description="Reads.", input_schema={"type": "object"}, output_schema=output)
+    written, notes = brought(made)
+    assert (written.description, notes) == ("Reads.\n\nReturns: All lines.", ())
+    written, notes = brought(made.replace(description="x" * 995))
+    assert written.description == "x" * 995
+    assert notes == ("its result is not described: the description may have 1,000 characters",)

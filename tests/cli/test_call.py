@@ -16,7 +16,7 @@ pytestmark = pytest.mark.external
 
 WORK = '''
 """Functions that tools of the tests run."""
-from toolhaft import ToolResult
+from toolhaft import Image, ToolResult
 from toolhaft.errors import ToolAuthorizationError, ToolExecutionError
 
 
@@ -44,6 +44,8 @@ def answer(how):
         return ToolResult(message="only words")
     if how == "both":
         return ToolResult(message="and words", value={"a": 1})
+    if how == "picture":
+        return ["look", Image(data=b"\\x89PNG")]
     return ToolResult.error("no luck", {"tried": 3})
 
 
@@ -231,6 +233,15 @@ def test_message_is_a_note_beside_the_value_or_the_output(project, how, code, ou
     assert (done.exit, done.out, done.err.startswith(err)) == (code, out, True), done.err
     assert "attempt" not in done.err  # that is for models
     assert ('"tried": 3' in done.err, "check before you repeat" in done.err) == (how == "error",) * 2
+
+
+def test_images_are_named_and_written_as_json(project):
+    done = run_lk("call", "answer", "--how", "picture", cwd=project)
+    assert (done.exit, done.out) == (0, "look\n\n[image: image/png]\n"), done.err
+    assert "with --json, the bytes are written as Base64" in done.err
+    whole = json.loads(run_lk("call", "answer", "--how", "picture", "--json", cwd=project).out)
+    assert (whole["message"], whole["value"]) == ("look", None)
+    assert whole["content"] == [{"type": "image", "data": "iVBORw==", "mimeType": "image/png"}]
 
 
 def test_repaired_arguments_are_noted(project):

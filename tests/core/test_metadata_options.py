@@ -140,3 +140,20 @@ def test_a_copy_takes_over_what_its_new_metadata_says():
     assert own(copy) == ("9", ("other",), (), None)
     assert own(made.replace(title="Find it")) == ("9", *OWN[1:])
     assert made.with_words(examples=[]).examples == ()
+
+
+def test_a_file_names_the_line_of_the_wrong_member_of_its_metadata():
+    lines = [
+        "id: f",
+        "name: F",
+        "description: Finds.",
+        "metadata:",
+        '  version: "1"',
+        "  performance:",
+        "    rate_limit: lots",
+    ]
+    with pytest.raises(DefinitionError, match=r"f.yaml:7: metadata.performance.rate_limit: 'lots' is not"):
+        parse_tool("\n".join(lines), "f.yaml")
+    lines[4] = "  version: 1.5"
+    with pytest.raises(DefinitionError, match=r"f.yaml:5: metadata.version: 1.5 is not text"):
+        parse_tool("\n".join(lines), "f.yaml")

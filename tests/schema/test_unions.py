@@ -314,3 +314,23 @@ def test_the_problems_of_a_union_in_many_items_are_all_of_the_branch_that_was_me
     found = problems(raw(schema), {"it": [{"kind": "k3"}] * 3})
     assert len(found) == 60
     assert all(".p3_" in line for line in found)
+
+
+def test_keys_that_are_empty_or_numbers_are_found_in_unions_too():
+    numbers = {"type": "array", "items": {"type": "integer"}}
+    schema = {"type": "object", "additionalProperties": {"anyOf": [numbers, {"type": "null"}]}}
+    made = Tool(
+        name="find", description="Find.", input_schema={"type": "object", "properties": {"it": schema}}
+    )
+    both = {"": {"a": ["c"]}, "a": [1]}
+    deep = {"type": "object", "properties": {"": schema}, "additionalProperties": numbers}
+    nested = Tool(
+        name="find", description="Find.", input_schema={"type": "object", "properties": {"it": deep}}
+    )
+    assert problems(nested, {"it": both}) == ['it..a[0]: got "c"; expected an integer']
+    lines = {"": "it.[0]", "0": "it.0[0]", "a": "it.a[0]"}
+    for key, path in lines.items():
+        assert problems(made, {"it": {key: ["c"]}}) == [f'{path}: got "c"; expected an integer']
+    assert problems(made, {"it": {"": "c"}}) == [
+        'it.: got "c"; expected an array, each an integer or null',
+    ]

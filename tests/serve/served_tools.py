@@ -6,7 +6,7 @@ import threading
 import time
 from pathlib import Path
 
-from toolhaft import ToolContext
+from toolhaft import Image, ToolContext, ToolResult
 from toolhaft.errors import DeadlineExceededError, ToolAuthorizationError, ToolExecutionError
 
 
@@ -142,3 +142,11 @@ def whose(context: ToolContext, text=""):
 def be_late(text=""):
     """Meet a deadline of its own."""
     raise DeadlineExceededError("too late")
+
+
+def picture(text=""):
+    """Give back a picture, or a text with it."""
+    if text == "wrong":
+        return ToolResult(content=(5,))
+    made = Image(data=bytes(9_000_000) if text == "huge" else b"\x89PNG", media_type="image/png")
+    return [text, made] if text else made

@@ -342,3 +342,18 @@ def test_unreadable_row_is_reported_and_other_tools_are_listed(tmp_path):
         assert "/v3/tool/shout" not in near.ask("GET", "/openapi.json").json["paths"]
         assert near.ask("GET", "/v3/tools/shout").status == 424
         assert near.run("shout", {"text": "a"}).status == 424
+
+
+def test_images_and_other_parts_are_sent_as_content_blocks(near):
+    near.put("picture", plain_tool("picture", run=python("picture")))
+    image = {"type": "image", "data": "iVBORw==", "mimeType": "image/png"}
+    assert near.run("picture", {}).json == [image]
+    assert near.run("picture", {"text": "look"}).json == [{"type": "text", "text": "look"}, image]
+    whole = near.run("picture", {"text": "look"}, accept=WHOLE).json
+    assert (whole["success"], whole["message"], whole["value"]) == (True, "look", None)
+    assert whole["content"] == [image]
+    for text, problem in (("huge", "more than 10,000,000 bytes"), ("wrong", "cannot be written as JSON")):
+        refused = near.run("picture", {"text": text})
+        assert (refused.status, problem in refused.json["detail"]) == (424, True)
+        whole = near.run("picture", {"text": text}, accept=WHOLE).json
+        assert (whole["success"], problem in whole["message"], "content" in whole) == (False, True, False)

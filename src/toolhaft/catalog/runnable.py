@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import replace
 from threading import Lock
@@ -19,6 +20,7 @@ from toolhaft.catalog.published import AnyYamlTool, PublishedTool
 from toolhaft.core.call import ToolCall
 from toolhaft.core.context import ToolContext
 from toolhaft.core.conversion import AnyTool
+from toolhaft.core.events import Beat, Chunk, Progress
 from toolhaft.core.ports import ResourceKind, Resources
 from toolhaft.core.result import Failure, ToolResult
 from toolhaft.define.running.endpoint import InProcessEndpoint
@@ -223,14 +225,7 @@ def _with_access(context: ToolContext, access: PlatformAccess) -> ToolContext:
         resources = context.resources
     except ResourceMissingError:
         resources = None
-    return ToolContext(
-        session=context.session,
-        deadline=context.deadline,
-        time_limit=context.time_limit,
-        resources=_PlatformResources(resources, access),
-        principal=context.principal,
-        call=context.call,
-    )
+    return context.with_resources(_PlatformResources(resources, access))
 
 
 def _not_allowed(kind: str) -> str:
@@ -269,16 +264,29 @@ class _Forwarder(InProcessEndpoint):
         executor = self._executors.executor_for(target)
         token = _FORWARDING.set(chain)
         try:
-            result = await executor.aexecute(
-                ToolCall(name=target.name, arguments=input),
-                principal=context.principal,
-                deadline=context.deadline,
-            )
+            call = ToolCall(name=target.name, arguments=input)
+            result = await _run_and_report(executor, call, context)
         finally:
             _FORWARDING.reset(token)
         if not result.success:
             executor.new_run()  # attempts are counted at the outer call
         return _forwarded_result(result)
+
+
+async def _run_and_report(executor: ToolExecutor, call: ToolCall, context: ToolContext) -> ToolResult[Any]:
+    """The result of a call; its beats and its progress are reported as those of the outer call."""
+    stream = executor.astream(call, principal=context.principal, deadline=context.deadline)
+    async with aclosing(
+        cast("AsyncGenerator[Beat | Chunk | Progress | ToolResult[Any], None]", stream)
+    ) as items:
+        async for item in items:
+            if isinstance(item, ToolResult):
+                return item
+            if isinstance(item, Progress):
+                context.progress(item.done, item.total, item.message)
+            else:
+                context.beat()
+    raise AssertionError("a stream ends with the result")
 
 
 def _find_target(chain: tuple[str, ...], id: str, find: _FindTool) -> AnyTool:

@@ -11,7 +11,9 @@ from toolhaft.core.options import Options
 from toolhaft.core.tool import OPTION_NAMES, Tool
 from toolhaft.define.running.platform_settings import RUN_PATH
 from toolhaft.define.yaml import YamlTool, parse_tool, write_tool
+from toolhaft.define.yaml.fields import MAX_DESCRIPTION
 from toolhaft.errors import DefinitionError
+from toolhaft.formats.description_text import description_with_result
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _OMITTED_OPTIONS: Final = ("isolation", "stall_s", "title")
@@ -119,11 +121,20 @@ def _simplify(tool: AnyTool, notes: list[str]) -> AnyTool:
     title = tool.title or tool.name.replace("_", " ").replace("-", " ").capitalize()
     return Tool(
         name=tool.name,
-        description=tool.description,
+        description=_description(tool, notes),
         input_schema=_object_schema(cast("JSONObject", tool.input_schema), notes),
         output_schema=_output_schema(tool.output_schema, notes),
         **cast("Options", {**options, "title": title}),
     )
+
+
+def _description(tool: AnyTool, notes: list[str]) -> str:
+    """The description with that of the result as a whole, for which a file has no field."""
+    whole = description_with_result(tool)
+    if len(whole) <= MAX_DESCRIPTION or whole == tool.description:
+        return whole
+    notes.append(f"its result is not described: the description may have {MAX_DESCRIPTION:,} characters")
+    return tool.description
 
 
 def _output_schema(schema: object, notes: list[str]) -> JSONObject | None:

@@ -36,13 +36,26 @@ def print_result(
     if not result.success:
         _print_failure(shell, tool, result)
         return code
-    if result.value is not None:
+    if result.content:
+        _print_content(result)
+    elif result.value is not None:
         output.print_data(_text_of(result.value))
         if result.message not in ("", "OK"):
             output.print_note(output.printable(result.message))
     elif result.message:
         output.print_data(output.for_terminal(result.message))
     return code
+
+
+def _print_content(result: ToolResult[Any]) -> None:
+    """Print what a terminal can show of images and other parts: their kinds, and the texts beside them."""
+    from toolhaft.core.content import name_parts
+    from toolhaft.formats.message_parts import is_content
+
+    value = "" if is_content(result) else _text_of(result.value)
+    shown = (output.for_terminal(result.message), value, output.for_terminal(name_parts(result.content)))
+    output.print_data("\n\n".join(filter(None, shown)))
+    output.print_note("note: with --json, the bytes are written as Base64")
 
 
 def print_invalid(shell: Shell, tool: AnyTool, verdict: InvalidArguments, *, as_json: bool) -> Exit:
@@ -162,11 +175,18 @@ def _activation(shell: Shell, tool: AnyTool) -> str:
 
 
 def _as_json(result: ToolResult[Any], duration_s: float) -> dict[str, object]:
-    failure = result.failure
+    failure, value = result.failure, cast("object", result.value)
+    content: dict[str, object] = {}
+    if result.content:
+        from toolhaft.formats.message_parts import content_blocks, is_content
+
+        value = None if is_content(result) else value
+        content = {"content": content_blocks(result)}
     return {
         "success": result.success,
         "message": result.message,
-        "value": json.loads(to_json_text(result.value)),
+        "value": json.loads(to_json_text(value)),
+        **content,
         "failure": None
         if failure is None
         else {

@@ -129,7 +129,6 @@ def _to_yaml_tool(tool: AnyTool, id: str, notes: list[str]) -> AnyTool:
     from toolhaft.core.options import Options
     from toolhaft.core.tool import OPTION_NAMES, Tool
     from toolhaft.define.yaml import write_tool
-    from toolhaft.formats.description_text import described_again
 
     schema = plain_input(cast("JSONObject", tool.input_schema), notes)
     bare = [
@@ -141,7 +140,7 @@ def _to_yaml_tool(tool: AnyTool, id: str, notes: list[str]) -> AnyTool:
         notes.append(f"parameters without a description, described by their names: {', '.join(bare)}")
     plain = Tool(
         name=id,
-        description=described_again(tool),  # a file has no field for what is returned as a whole
+        description=tool.description,
         input_schema=schema,
         output_schema=cast("JSONObject | None", plain_output(tool.output_schema, notes)),
         **cast("Options", {key: getattr(tool, key) for key in OPTION_NAMES}),

@@ -65,7 +65,9 @@ def _plain(schema: JSONObject, notes: list[str]) -> JSONObject:
             if isinstance(expanded, dict)
             else expanded
         )
-    kept = {key: value for key, value in schema.items() if key in ("additionalProperties", "type")}
+    kept = {
+        key: value for key, value in schema.items() if key in ("additionalProperties", "description", "type")
+    }
     return {**kept, "properties": plain, "required": required}
 
 

@@ -136,6 +136,14 @@ class ToolContext:
             )
         return self._finder.find_tools(text, limit=limit, principal=self.principal)
 
+    def with_resources(self, resources: Resources) -> ToolContext:
+        """The context of the same call, with other resources."""
+        copy = object.__new__(ToolContext)
+        for name in ToolContext.__slots__:
+            _put(copy, name, getattr(self, name))
+        _put(copy, "_resources", resources)
+        return copy
+
     def raise_if_ended(self) -> None:
         """Find out whether the call has ended, without a heartbeat: for a handler that waits for others.
 

@@ -159,6 +159,7 @@ class HandlerSignature(NamedTuple):
     description: str
     params_type: object
     result_type: object
+    returns: str
 
 
 def check_typed_texts(name: object, description: object) -> None:
@@ -263,4 +264,5 @@ def read_handler(handler: Callable[..., object]) -> HandlerSignature:
             fix="write handler(params: Params, *, context: ToolContext) -> ToolResult[Result]",
         )
     (result_type,) = get_args(returned)
-    return HandlerSignature(name, schema.read_docstring(handler.__doc__).description, taken[0], result_type)
+    doc = schema.read_docstring(handler.__doc__)
+    return HandlerSignature(name, doc.description, taken[0], result_type, doc.returns)

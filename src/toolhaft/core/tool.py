@@ -206,10 +206,16 @@ class Tool(Generic[ParamsT, ResultT]):
     ) -> Tool[Any, Any]:
         """Make a typed tool from a handler: its name, docstring and annotations define the rest."""
         read = core.definition.read_handler(handler)
-        made = _parametrise(Tool, read.params_type, read.result_type)(
-            name=name or read.name, description=description or read.description, handler=handler, **options
+        kind = _parametrise(Tool, read.params_type, read.result_type)
+        text = description or read.description
+        made = cast(
+            "Tool[Any, Any]", kind(name=name or read.name, description=text, handler=handler, **options)
         )
-        return cast("Tool[Any, Any]", made)
+        if made._output is not None:  # noqa: SLF001 -- of its own class
+            described = made._output.with_description(read.returns)  # noqa: SLF001 -- the same
+            _put(made, "_output", described)
+            _put(made, "output_schema", described.json_schema)
+        return made
 
     @property
     def is_active(self) -> bool:

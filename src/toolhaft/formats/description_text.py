@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from pydantic_core import to_jsonable_python
 
+from toolhaft.core.example import ToolExample
+from toolhaft.core.options import metadata_options
 from toolhaft.core.tool import Tool
+from toolhaft.schema.docstrings import RETURNS_MARK
 from toolhaft.schema.json_text import read_json, to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import ValidArguments
 
+_Example: TypeAlias = ToolExample[object, object]
 _WHEN: Final = "\n\nWhen to use: "
-_RETURNS: Final = "\n\nReturns: "
 _EXAMPLES: Final = "\n\nExamples:\n"
 _LONGEST_MEMBERS: Final = 500
 
@@ -29,14 +32,28 @@ class DescriptionParts(NamedTuple):
 
 def examples_of(tool: Tool[Any, Any]) -> list[JSONObject]:
     """The tool's examples as JSON, without empty fields, and with secrets masked."""
+    found = _written(tool.examples)
+    return _without_secrets(tool, found) if found and tool.input_contract.may_hold_secrets else found
+
+
+def metadata_of(tool: Tool[Any, Any]) -> Mapping[str, Any]:
+    """The tool's metadata, with the secrets in its examples masked."""
+    if "examples" not in tool.metadata or not tool.input_contract.may_hold_secrets:
+        return tool.metadata
+    found = _written(cast("Sequence[_Example]", metadata_options(tool.metadata).get("examples", ())))
+    masked = _without_secrets(tool, found)
+    return tool.metadata if masked == found else {**tool.metadata, "examples": masked}
+
+
+def _written(examples: Iterable[_Example]) -> list[JSONObject]:
     found: list[JSONObject] = []
-    for example in tool.examples:
+    for example in examples:
         written: JSONObject = {"description": example.description} if example.description else {}
         written["input"] = cast("JSONValue", to_jsonable_python(example.input))
         if example.output is not None:
             written["output"] = cast("JSONValue", to_jsonable_python(example.output))
         found.append(written)
-    return _without_secrets(tool, found) if found and tool.input_contract.may_hold_secrets else found
+    return found
 
 
 def _without_secrets(tool: Tool[Any, Any], examples: list[JSONObject]) -> list[JSONObject]:
@@ -88,20 +105,23 @@ def is_only_described(output: object) -> bool:
 
 def join_description(tool: Tool[Any, Any], returns: str = "", examples: Sequence[JSONObject] = ()) -> str:
     """The description with `when_to_use`, what the tool returns and the examples appended."""
-    text = tool.description
+    text, own = (
+        _split_end(tool.description, RETURNS_MARK) if tool.output_schema is None else (tool.description, None)
+    )
+    returns = returns or own or ""
     if tool.when_to_use:
         text += _WHEN + tool.when_to_use
     if returns:
-        text += _RETURNS + returns
+        text += RETURNS_MARK + returns
     if examples:
         text += _EXAMPLES + "\n".join(to_json_text(example) for example in examples)
     return text
 
 
-def described_again(tool: Tool[Any, Any]) -> str:
-    """The description with what the tool returns, if an import has split it off and no schema was there."""
-    returns = returns_of(tool) if is_only_described(tool.output_schema) else ""
-    return f"{tool.description}{_RETURNS}{returns}" if returns else tool.description
+def description_with_result(tool: Tool[Any, Any]) -> str:
+    """The description with that of the result, for a file, which has no field for a result as a whole."""
+    returns = returns_of(tool)
+    return f"{tool.description}{RETURNS_MARK}{returns}" if returns else tool.description
 
 
 def fallback_description(name: str, title: object) -> str:
@@ -116,14 +136,14 @@ def splits_back(tool: Tool[Any, Any], text: str, returns: str, *, has_output: bo
     """
     words = split_description(text, has_output=has_output)
     if words.returns is not None and not returns:
-        words = words._replace(description=f"{words.description}{_RETURNS}{words.returns}", returns=None)
+        words = words._replace(description=f"{words.description}{RETURNS_MARK}{words.returns}", returns=None)
     return words[:3] == (tool.description, tool.when_to_use or None, returns or None)
 
 
 def split_description(text: str, *, has_output: bool) -> DescriptionParts:
     """The parts of a joined description; with an output schema, what the tool returns is not among them."""
     text, examples = _split_examples(text)
-    text, returns = (text, None) if has_output else _split_end(text, _RETURNS)
+    text, returns = (text, None) if has_output else _split_end(text, RETURNS_MARK)
     text, when_to_use = _split_end(text, _WHEN)
     return DescriptionParts(text, when_to_use, returns, examples)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from typing import Final, cast
+from typing import Any, Final, cast
 from urllib.parse import quote
 
 from toolhaft.core.call import ToolCall
-from toolhaft.core.content import Audio, Document, Image
-from toolhaft.core.result import FEEDBACK
+from toolhaft.core.content import Audio, Document, Image, Text, read_part, returned_parts
+from toolhaft.core.result import FEEDBACK, ToolResult
 from toolhaft.formats.provider_format import Media, OutgoingCall, OutgoingResult, malformed_call
 from toolhaft.schema.json_text import NotJSONError, object_to_text, read_json, to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -111,6 +111,19 @@ def write_part(part: Media) -> JSONObject:
     text = part.text if isinstance(part, Document) else None
     inside: JSONObject = {"blob": part.base64} if text is None else {"text": text}
     return {"type": "resource", "resource": {**resource, **inside}}
+
+
+def is_content(result: ToolResult[Any]) -> bool:
+    """True if the value has nothing that the content, images and other parts, does not have."""
+    return bool(result.content) and (result.value is None or returned_parts(result.value) is not None)
+
+
+def content_blocks(result: ToolResult[Any]) -> list[JSONObject]:
+    """The content of a result as MCP's content blocks."""
+    return [
+        {"type": "text", "text": part.text} if isinstance(part, Text) else write_part(part)
+        for part in map(read_part, result.content)
+    ]
 
 
 def document_text(part: Media, *, named: bool = True) -> str | None:

@@ -13,7 +13,7 @@ from toolhaft.core.conversion import AnyTool
 from toolhaft.core.options import metadata_options, resolve_options
 from toolhaft.core.tool import OPTION_NAMES
 from toolhaft.errors import WireError
-from toolhaft.formats.description_text import examples_of
+from toolhaft.formats.description_text import examples_of, metadata_of
 from toolhaft.formats.message_parts import unique_ids, write_part
 from toolhaft.formats.names import rule
 from toolhaft.formats.payload_cursor import PayloadCursor
@@ -54,7 +54,7 @@ def document_of(tool: AnyTool) -> JSONObject:
     if tool.examples != metadata_options(tool.metadata).get("examples", ()):
         document["examples"] = cast("list[JSONValue]", examples_of(tool))
     if tool.metadata:
-        document["metadata"] = cast("JSONValue", to_jsonable_python(tool.metadata))
+        document["metadata"] = cast("JSONValue", to_jsonable_python(metadata_of(tool)))
     return document
 
 

@@ -23,6 +23,8 @@ _Section: TypeAlias = tuple[int, int, _Reader]  # index of the header, its depth
 # The names that an entry explains and the text on its line; None for a line that is not an entry.
 _Entry: TypeAlias = tuple[Sequence[str], str] | None
 
+RETURNS_MARK: Final = "\n\nReturns: "
+"""Comes before the returns text where it is appended to a description."""
 _RETURNS: Final = ":returns:"  # the returns text among the texts; no parameter can have this name
 _MAX_DEPTH: Final = 1 << 30
 _DECORATION: Final = "*`\\- "  # around a name: stars, backticks, escapes, bullets

@@ -1,6 +1,7 @@
 """Converts the errors of the JSON Schema engine to problems."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from types import MappingProxyType
 from typing import Final, cast
@@ -10,7 +11,7 @@ from jsonschema_rs import ValidationErrorKind as _Kind
 
 from toolhaft.schema.explainer import Explainer
 from toolhaft.schema.json_schema import member_at
-from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.json_value import JSONObject, JSONValue, ValuePath
 from toolhaft.schema.problems import MAX_PROBLEMS, Problem, render_path, show
 from toolhaft.schema.unions import Branches, Kind, UnionReader, Wrong, WrongUnion, member
 
@@ -48,7 +49,7 @@ def to_problems(
 
     `indices` replace the indices at these depths of all paths, for a value that has one item of each array.
     """
-    found = _wrong(islice(errors, MAX_PROBLEMS), explainer.root)
+    found = _wrong(islice(errors, MAX_PROBLEMS), explainer.root, value)
     problems: dict[str, Problem] = {}
     for wrong, branches in UnionReader(explainer.root, value).read(found):
         problem = _convert(wrong, value, explainer, branches)
@@ -62,24 +63,55 @@ def to_problems(
     return list(problems.values())
 
 
-def _wrong(errors: Iterable[jsonschema_rs.ValidationError], root: JSONObject) -> Iterator[Wrong | WrongUnion]:
+def _wrong(
+    errors: Iterable[jsonschema_rs.ValidationError], root: JSONObject, value: JSONValue
+) -> Iterator[Wrong | WrongUnion]:
     for error in errors:
-        path = tuple(error.instance_path)
+        path = _path_of(error, value)
         match error.kind:
             case _Kind.Required(missing):
                 yield Wrong((*path, missing), "missing", error)
             case _Kind.AdditionalProperties(unexpected) | _Kind.UnevaluatedProperties(unexpected):
                 yield from (Wrong((*path, name), "unknown", error) for name in unexpected[:_MAX_NAMES])
             case _Kind.AnyOf(context) | _Kind.OneOfNotValid(context):
-                yield _wrong_union(error, [list(_wrong(branch, root)) for branch in context], root)
+                branches = [list(_wrong(branch, root, value)) for branch in context]
+                yield _wrong_union(error, path, branches, root)
             case kind:
                 yield Wrong(path, _KINDS.get(kind.name, "other"), error)
 
 
+def _path_of(error: jsonschema_rs.ValidationError, value: JSONValue) -> ValuePath:
+    """Return the path of an error: the engine leaves empty keys out, and reports a key "0" as an index."""
+    return _find_path(error, value, tuple(error.instance_path)) or ()
+
+
+def _find_path(
+    error: jsonschema_rs.ValidationError, value: JSONValue, reported: ValuePath, *, is_unsure: bool = False
+) -> ValuePath | None:
+    """Return the first path that can be meant and leads to what is wrong; None if there is none."""
+    has_empty = isinstance(value, dict) and "" in value
+    is_unsure = is_unsure or has_empty
+    if not reported and (not is_unsure or value == error.instance):
+        return ()
+    steps: list[tuple[str | int, ValuePath]] = []
+    if reported:
+        steps.append((str(reported[0]) if isinstance(value, dict) else reported[0], reported[1:]))
+    if has_empty:
+        steps.append(("", reported))
+    for key, rest in steps:
+        with suppress(LookupError, TypeError):  # there is no such member
+            path = _find_path(error, member(value, (key,)), rest, is_unsure=is_unsure)
+            if path is not None:
+                return (key, *path)
+    return None
+
+
 def _wrong_union(
-    error: jsonschema_rs.ValidationError, branches: list[list[Wrong | WrongUnion]], root: JSONObject
+    error: jsonschema_rs.ValidationError,
+    path: ValuePath,
+    branches: list[list[Wrong | WrongUnion]],
+    root: JSONObject,
 ) -> Wrong | WrongUnion:
-    path = tuple(error.instance_path)
     *parents, keyword = error.schema_path
     node: JSONValue = root
     for part in parents:

@@ -12,7 +12,7 @@ import typing_extensions
 
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.contract import Contract, OutputContract
-from toolhaft.schema.docstrings import read_docstring
+from toolhaft.schema.docstrings import RETURNS_MARK, read_docstring
 from toolhaft.schema.nearest import nearest
 from toolhaft.schema.records import RecordField, is_typed_dict, typed_dict_fields
 from toolhaft.schema.type_metadata import NOTHING
@@ -105,8 +105,10 @@ def compile_function(
     if not mentions(returned, part_types):
         output = _output_contract(returned, result_type, names, owner)
     if output is not None:
-        output = output.with_description(doc.returns)
-    return FunctionContract(doc.description, contract, output, context_name)
+        return FunctionContract(doc.description, contract, output.with_description(doc.returns), context_name)
+    is_described = doc.description and doc.returns
+    description = f"{doc.description}{RETURNS_MARK}{doc.returns}" if is_described else doc.description
+    return FunctionContract(description, contract, None, context_name)
 
 
 def _inside_partials(function: Callable[..., object]) -> Callable[..., object]:

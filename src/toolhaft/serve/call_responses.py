@@ -10,7 +10,10 @@ from pydantic_core import to_json
 from toolhaft import schema
 from toolhaft.core.call import ToolCall
 from toolhaft.core.result import Failure, FailureKind, ToolResult
+from toolhaft.errors import WireError
+from toolhaft.formats.message_parts import content_blocks, is_content
 from toolhaft.schema.json_text import NotJSONError, object_to_text
+from toolhaft.schema.json_value import JSONObject
 from toolhaft.schema.value_size import is_light, is_over_limit
 from toolhaft.serve.responses import HttpProblem, call_problems, retry_later
 
@@ -75,28 +78,41 @@ def result_body(result: ToolResult[object]) -> bytes:
             "advice": _ATTEMPT_COUNT.sub("", failure.advice),
             "outcome": failure.outcome,
         }
-    whole = {
+    whole: dict[str, object] = {
         "success": result.success,
         "message": _platform_message(result.message) if failure is not None else result.message,
-        "value": result.value,
+        "value": None if is_content(result) else result.value,
         "failure": failure_fields,
         "untrusted": result.untrusted,
     }
     try:
+        if result.content:
+            whole["content"] = _blocks(result)
         return _to_json(whole)
     except HttpProblem as problem:
         failure_fields = {"kind": "invalid_output", "problems": [], "advice": problem.fix}
         failed = {"success": False, "message": problem.detail, "value": None, "failure": failure_fields}
+        whole.pop("content", None)
         return _to_json(whole | failed)
 
 
 def value_body(result: ToolResult[object]) -> bytes:
-    """The value of a successful call, as JSON.
+    """The value of a successful call, as JSON; images and other parts as a list of MCP's content blocks.
 
     Raises:
         HttpProblem: 424 if it cannot be written as JSON, or is too long.
     """
-    return _to_json(result.value)
+    if not is_content(result):
+        return _to_json(result.value)
+    text = [{"type": "text", "text": result.message}] if result.message else []
+    return _to_json([*text, *_blocks(result)])
+
+
+def _blocks(result: ToolResult[object]) -> list[JSONObject]:
+    try:
+        return content_blocks(result)
+    except WireError as error:
+        raise _not_json(str(error)) from error
 
 
 def failure_problem(result: ToolResult[object], call: ToolCall) -> HttpProblem:

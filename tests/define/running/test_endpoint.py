@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from tests.define.running.kit import call, parameter, serving, tool_of
-from toolhaft import execute_tool
+from toolhaft import Image, execute_tool
 from toolhaft.define.running import DEFAULT_URL, HOPS, Environment, PlatformAccess, hop_token, read_hops
 from toolhaft.define.running.endpoint import RESULT_TYPE
 from toolhaft.errors import HttpError, HttpRefusedError
@@ -303,3 +303,19 @@ def test_a_missing_value_fails_if_a_field_is_required(site):
 def test_a_malformed_result_with_an_error_status_is_reported_by_its_status(site):
     site.says("{}", status=500, Content_Type=RESULT_TYPE)
     assert "answered 500" in call(endpoint(site), {"input": "hi"}, site).message
+
+
+def test_images_and_other_parts_are_the_value_and_the_content(site):
+    block = {"type": "image", "data": "iVBORw==", "mimeType": "image/png"}
+    picture = Image(data=b"\x89PNG", media_type="image/png")
+    tool = tool_of(None, INPUT, [], endpoint=f"{site.url}/v3/tool/sample", timeout_s=60, retryable=False)
+    result(site, True, message="look", content=[block])
+    made = call(tool, {"input": "hi"}, site)
+    assert (made.value, made.content, made.message) == (picture, (picture,), "look")
+    result(site, True, content=[block, block])
+    assert call(tool, {"input": "hi"}, site).value == [picture, picture]
+    result(site, True, value={"pages": 2}, content=[block])
+    made = call(tool, {"input": "hi"}, site)
+    assert (made.value, made.content) == ({"pages": 2}, (picture,))
+    result(site, True, content=[{"type": "hologram"}])
+    assert "answered with malformed content" in call(tool, {"input": "hi"}, site).message

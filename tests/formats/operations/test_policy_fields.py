@@ -83,3 +83,20 @@ def test_tools_are_exported_from_whatever_holds_them(source, names):
     assert [line for line in describe(source).splitlines() if line.startswith("## ")] == [
         f"## {name}" for name in names
     ]
+
+
+def test_the_secrets_in_the_examples_of_the_metadata_are_masked():
+    secret = {"type": "string", "format": "password", "writeOnly": True}
+    login = Tool(
+        name="login",
+        description="Log in.",
+        input_schema={"type": "object", "properties": {"user": {"type": "string"}, "password": secret}},
+        metadata={"examples": [{"input": {"user": "bob", "password": "open-sesame"}}], "team": "web"},
+    )
+    for format in FORMATS:
+        export = export_tools([login], format)
+        assert "open-sesame" not in f"{export.payload}{export.policy_fields}"
+    (document,) = export_tools([login], "native").payload["tools"]
+    assert document["metadata"]["team"] == "web"
+    assert document["metadata"]["examples"][0]["input"]["user"] == "bob"
+    assert "open-sesame" in str(login.metadata)

@@ -1,9 +1,9 @@
 """What a tool returns, in words: every provider gets it."""
 
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 from tests.cases import each_case
-from toolhaft import Tool, execute_tool, tool
+from toolhaft import Image, Tool, ToolContext, ToolResult, execute_tool, tool
 from toolhaft.formats import FORMATS, describe, encode_results, export_tools, import_tools
 from toolhaft.formats.registry import get_format
 
@@ -130,3 +130,53 @@ def test_words_alone_are_no_output_schema_that_clients_would_check():
 def test_the_pages_for_people_and_models_say_what_is_returned():
     assert f"**Returns:** `float`: {TEXT}" in describe(price)
     assert f"Returns: {TEXT}" in describe(price, "signature")
+
+
+def test_without_an_output_schema_the_returns_section_stays_in_the_description():
+    def find(item):
+        """Look up a price.
+
+        Returns:
+            The price in euros, with tax.
+        """
+
+    def draw(item: str) -> Image:
+        """Look up a price.
+
+        Returns:
+            The price in euros, with tax.
+        """
+        return Image(data=item.encode())
+
+    for function in (find, draw):
+        made = tool(function)
+        assert (made.output_schema, made.description) == (None, f"Look up a price.\n\nReturns: {TEXT}")
+        for format in FORMATS:
+            for one in (made, made.replace(when_to_use="Before buying.")):
+                export = export_tools([one], format)
+                assert export.losses == ()
+                (again,) = import_tools(export.payload, format)
+                assert again.when_to_use == one.when_to_use
+                assert export_tools([again], format).payload == export.payload
+
+
+def test_the_returns_section_of_a_typed_handler_describes_the_output():
+    class Params(TypedDict):
+        item: str
+
+    class Price(TypedDict):
+        euros: float
+
+    def find(params: Params, *, context: ToolContext) -> ToolResult[Price]:
+        """Look up a price.
+
+        Returns:
+            The price in euros, with tax.
+        """
+        return ToolResult.ok(Price(euros=len(params["item"])))
+
+    find.__annotations__ |= {"params": Params, "return": ToolResult[Price]}
+    made = Tool.wrap(find)
+    assert made.output_schema["description"] == TEXT
+    assert description_of(made) == f"Look up a price.\n\nReturns: {TEXT}"
+    assert made.replace(timeout_s=3).output_schema == made.output_schema

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, cast
 
+from toolhaft.core.content import Part, read_part
 from toolhaft.core.context import ToolContext
 from toolhaft.core.masking import variable_mask
 from toolhaft.core.result import ToolResult
@@ -32,6 +33,7 @@ from toolhaft.errors import (
     ToolExecutionError,
     ToolTimeoutError,
     ToolValidationError,
+    WireError,
 )
 from toolhaft.resources.http.client import HttpClient
 from toolhaft.resources.http.response import HttpResponse
@@ -139,7 +141,15 @@ def _result(
     untrusted = not is_trusted or answer.get("untrusted") is not False
     if answer["success"]:
         raise_for_status(response, host)
-        return ToolResult(value=_pick(answer.get("value"), returns), message=text, untrusted=untrusted)
+        parts, value = _content(answer, host), answer.get("value")
+        is_content = bool(parts) and value is None
+        return ToolResult(
+            value=(parts[0] if len(parts) == 1 else parts) if is_content else _pick(value, returns),
+            message=text,
+            content=tuple(parts),
+            exclude_value_from_context=is_content,
+            untrusted=untrusted,
+        )
     reported = answer.get("failure")
     failure: JSONObject = reported if isinstance(reported, dict) else {}
     advice = failure.get("advice")
@@ -151,6 +161,15 @@ def _result(
     error.untrusted = untrusted
     error.nothing_happened = is_trusted and failure.get("outcome") == "nothing_happened"
     raise error
+
+
+def _content(answer: JSONObject, host: str) -> list[Part]:
+    """Return the images and other parts of a result."""
+    content = answer.get("content")
+    try:
+        return [read_part(block) for block in content] if isinstance(content, list) else []
+    except (ValueError, WireError) as error:
+        raise ToolExecutionError(f"{host} answered with malformed content: {error!s:.200}") from error
 
 
 def _pick(value: JSONValue, returns: ResultFields | None) -> JSONValue:

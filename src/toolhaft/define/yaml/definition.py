@@ -189,7 +189,8 @@ class _Reader:
                 found[key] = checks[key](key, plain_value(entry.node))
             except DefinitionError as error:
                 place = f"{error.place}: " if error.place else ""
-                self._problem(entry.line, f"{prefix}{place}{error.problem}", error.fix)
+                line = _line_of(entry, tuple(error.place.split(".")[1:]))
+                self._problem(line, f"{prefix}{place}{error.problem}", error.fix)
         for key in required_keys:
             if key not in entries:
                 self._problem(node.line, f"{prefix}{key!r} is missing", f"add {key}: ...")

@@ -20,6 +20,7 @@ FieldCheck: TypeAlias = Callable[[str, JSONValue], object]
 
 TYPES: Final = ("string", "number", "integer", "boolean", "array", "object")
 SHARES: Final = ("private", "org", "public")
+MAX_DESCRIPTION: Final = 1000
 _ID: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _TIME: Final = re.compile(
     r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII
@@ -154,7 +155,7 @@ OWN_FIELDS: Final[Mapping[str, tuple[FieldCheck, JSONValue]]] = {
 FIELDS: Final[Mapping[str, FieldCheck]] = {
     "id": _id,
     "name": _text(100),
-    "description": _text(1000),
+    "description": _text(MAX_DESCRIPTION),
     "when_to_use": _optional(_text()),
     "owner": OWN_FIELDS["owner"][0],
     "share": OWN_FIELDS["share"][0],

@@ -120,7 +120,8 @@ def dump_tool(tool: object, path: str | os.PathLike[str]) -> None:
     """Write a tool, defined in any way, to a YAML file, atomically.
 
     A tool that was loaded from YAML keeps its text, except for the values that `replace` changed. Any other
-    tool gets a new text; its name is used if it has no title. The handler is not written.
+    tool gets a new text; its name is used if it has no title, and the description of its result as a whole is
+    appended to its description. The handler is not written.
 
     Raises:
         DefinitionError: if YAML cannot express the tool, or the file cannot be written.

@@ -22,6 +22,7 @@ from toolhaft.define.yaml.parsing import MAX_FILE_SIZE, make_tool
 from toolhaft.define.yaml.suspicious import invisible_problems
 from toolhaft.define.yaml.tool import YamlTool
 from toolhaft.errors import DefinitionError
+from toolhaft.formats.description_text import description_with_result
 from toolhaft.schema.json_schema import holds_secret, type_name
 from toolhaft.schema.json_text import NotJSONError, object_to_text, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -58,7 +59,7 @@ def _all_fields(tool: AnyTool) -> JSONObject:
     run = cast("RunSpec | None", getattr(tool, "run", None))
     fields["run"] = None if run is None else run.fields
     fields["is_active"] = getattr(tool, "is_active_in_file", None)  # False in the file differs from no value
-    fields |= {"id": tool.name, "name": tool.title or tool.name, "description": tool.description}
+    fields |= {"id": tool.name, "name": tool.title or tool.name, "description": description_with_result(tool)}
     fields["examples"] = [_example(example) for example in tool.examples]
     return {key: _json(tool.name, key, fields[key]) for key in FIELDS if key in fields}
 

@@ -16,6 +16,7 @@ from toolhaft.formats.description_text import (
     fallback_description,
     is_only_described,
     join_description,
+    metadata_of,
     returns_with_members,
     splits_back,
 )
@@ -291,7 +292,7 @@ def _policy_fields(tool: AnyTool, provider: ProviderFormat) -> Iterator[PolicyFi
     for option, default in _POLICY.items():
         value = getattr(tool, option)
         if option == "metadata":
-            value = {key: own for key, own in value.items() if key != "wire"}
+            value = {key: own for key, own in metadata_of(tool).items() if key != "wire"}
         if value != default and option not in fields:
             yield PolicyField(tool.name, option, value)
 
