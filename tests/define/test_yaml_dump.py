@@ -480,23 +480,3 @@ def test_fields_of_a_mapping_on_one_line_become_null():
     text = "{id: a, name: A, description: x, owner: ann, is_active: false, endpoint: https://a.b/}"
     made = parse_tool(text).replace(owner=None, is_active=None, endpoint=None)
     assert write_tool(made) == "{id: a, name: A, description: x, owner: null, endpoint: null}"
-
-
-def test_the_description_of_the_result_as_a_whole_is_kept_in_the_description(tmp_path):
-    class Forecast(TypedDict):
-        high: Annotated[int, "In degrees"]
-
-    @tool
-    def weather(city: Annotated[str, "Where"]) -> Forecast:
-        """Tells the weather.
-
-        Returns:
-            What to expect tomorrow.
-        """
-        return Forecast(high=len(city))
-
-    path = tmp_path / "weather.yaml"
-    dump_tool(weather, path)
-    assert load_tool(path).description == "Tells the weather.\n\nReturns: What to expect tomorrow."
-    with pytest.raises(DefinitionError, match="1025 characters"):
-        dump_tool(weather.replace(description="x" * 990), path)

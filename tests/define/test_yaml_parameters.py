@@ -1,10 +1,22 @@
 """Parameters of YAML tools: which are optional, what `default: null` means, and limits that no value meets."""
 
 import json
+from typing import Annotated, TypedDict
+
+import pytest
 
 from tests.cases import in_case
-from toolhaft import execute_tool
-from toolhaft.define.yaml import lint_text, parse_tool, quick_fields, tool_fields, write_tool
+from toolhaft import execute_tool, tool
+from toolhaft.define.yaml import (
+    dump_tool,
+    lint_text,
+    load_tool,
+    parse_tool,
+    quick_fields,
+    tool_fields,
+    write_tool,
+)
+from toolhaft.errors import DefinitionError
 from toolhaft.schema import InvalidArguments, ValidArguments
 
 HEAD = "id: a\nname: A\ndescription: Does it\n"
@@ -148,3 +160,23 @@ def test_is_active_is_taken_out_and_all_else_stays():
             on = off.replace(is_active=None)
             assert (off.is_active, on.is_active, on.is_active_in_file) == (False, True, None)
             assert write_tool(on) == after
+
+
+def test_the_description_of_the_result_as_a_whole_is_kept_in_the_description(tmp_path):
+    class Forecast(TypedDict):
+        high: Annotated[int, "In degrees"]
+
+    @tool
+    def weather(city: Annotated[str, "Where"]) -> Forecast:
+        """Tells the weather.
+
+        Returns:
+            What to expect tomorrow.
+        """
+        return Forecast(high=len(city))
+
+    path = tmp_path / "weather.yaml"
+    dump_tool(weather, path)
+    assert load_tool(path).description == "Tells the weather.\n\nReturns: What to expect tomorrow."
+    with pytest.raises(DefinitionError, match="1025 characters"):
+        dump_tool(weather.replace(description="x" * 990), path)
