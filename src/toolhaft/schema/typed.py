@@ -49,7 +49,7 @@ from toolhaft.schema.typed_problems import (
     KnownProblems,
     error_details,
     has_union,
-    is_repairable,
+    may_repair,
     recall_lines,
     recall_problems,
     to_problems,
@@ -393,7 +393,7 @@ class _Engine:
         if has_repeated_key(raw, value):
             problems = to_problems(errors, value, explainer, self.known_problems)
             return explainer.invalid(problems + explainer.repeated(raw))
-        repaired = explainer.repaired(value, raw) if any(map(is_repairable, errors)) else None
+        repaired = explainer.repaired(value, raw) if may_repair(errors) else None
         if repaired is None:
             return self._refuse(value, errors, explainer)
         checked = self._recheck(object_to_text(repaired[0]))

@@ -77,16 +77,22 @@ def error_details(error: ValidationError) -> list[ErrorDetails]:
     return error.errors(include_url=False, include_context=False)
 
 
-def is_repairable(error: ErrorDetails) -> bool:
+_NEVER_REPAIRED = frozenset((bool, dict, int, list))
+
+
+def may_repair(errors: list[ErrorDetails]) -> bool:
     """True if a repair may fix an error: a null, a float, or a string that could be another JSON value."""
-    given = error["input"]
-    if given is None:
-        return True
-    kind = given.__class__
-    if (kind is not str and kind is not float) or not error["type"].endswith(_REPAIRABLE):
-        return False
-    word = given.strip() if kind is str else "0"
-    return word[:1] in _JSON_STARTS or word in _JSON_WORDS
+    for error in errors:
+        given = error["input"]
+        if given.__class__ in _NEVER_REPAIRED:
+            continue
+        if given is None:
+            return True
+        if error["type"].endswith(_REPAIRABLE):
+            word = given.strip() if given.__class__ is str else "0"
+            if word[:1] in _JSON_STARTS or word in _JSON_WORDS:
+                return True
+    return False
 
 
 def has_union(schema: object, kinds: tuple[str, ...] = ("union", "tagged-union")) -> bool:
@@ -105,11 +111,12 @@ def recall_lines(errors: list[ErrorDetails], known: KnownProblems) -> list[str] 
     """Return the line of each problem if all occurred before: models repeat their mistakes."""
     lines: list[str] = []
     for detail in errors[:MAX_PROBLEMS]:
+        given = detail["input"]
         found = known.get(detail["loc"])
-        if found is None or found[0] != detail["type"] or detail["input"] is None:
+        if found is None or given is None or found[0] != detail["type"]:
             return None
-        _, head, tail, _, _, _ = found
-        lines.append(head if tail is None else f"{head}{show(detail['input'])}{tail}")
+        tail = found[2]
+        lines.append(found[1] if tail is None else f"{found[1]}{show(given)}{tail}")
     return lines
 
 
