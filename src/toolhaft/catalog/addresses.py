@@ -9,6 +9,7 @@ from toolhaft.define.running.platform_keys import normal_url
 from toolhaft.define.running.platform_settings import RUN_PATH
 
 _ENDPOINT: Final = re.compile(r"""^endpoint:[ ]*["']?""", re.MULTILINE)
+_PLAIN_ID: Final = re.compile("[a-z0-9_-]+")
 _LINE_END: Final = re.compile(r"""["']?[ ]*(?:\#.*)?\r?$""", re.MULTILINE)
 
 
@@ -19,6 +20,11 @@ def tool_id_at(platform_url: str, endpoint: str | None) -> str | None:
     """
     if not endpoint or "#" in endpoint:
         return None
+    usual = f"{platform_url}{RUN_PATH}"
+    if endpoint.startswith(usual) and _PLAIN_ID.fullmatch(
+        endpoint, len(usual)
+    ):  # lists read thousands of these
+        return endpoint[len(usual) :]
     start = "" if endpoint.startswith(RUN_PATH) else normal_url(platform_url)
     url = normal_url(endpoint)
     id = url.removeprefix(f"{start}{RUN_PATH}")

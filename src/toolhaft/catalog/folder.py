@@ -140,13 +140,14 @@ def _read_file(project: Project, name: str) -> Listing | DefinitionError:
     except DefinitionError as error:
         return error
     listing = listing_of_fields(fields, store="project", place=place)
+    changes: dict[str, str] = {}
     if "endpoint" in fields and "run" not in fields:
         from toolhaft.catalog.addresses import tool_id_at  # noqa: PLC0415 -- few files need it
 
-        forwards_to = tool_id_at(DEFAULT_URL, cast("str", fields["endpoint"]))
-        listing = replace(listing, forwards_to=forwards_to or "")
-    # only a file that was published can be the same tool as one on a platform
-    return replace(listing, digest=digest_fields(fields)) if listing.updated_at else listing
+        changes["forwards_to"] = tool_id_at(DEFAULT_URL, cast("str", fields["endpoint"])) or ""
+    if listing.updated_at:  # only a file that was published can be the same tool as one on a platform
+        changes["digest"] = digest_fields(fields)
+    return replace(listing, **changes) if changes else listing
 
 
 def _with_relative_paths(project: Project, error: DefinitionError) -> DefinitionError:
