@@ -275,6 +275,8 @@ class _Forwarder(InProcessEndpoint):
 
 async def _run_and_report(executor: ToolExecutor, call: ToolCall, context: ToolContext) -> ToolResult[Any]:
     """The result of a call; its beats and its progress are reported as those of the outer call."""
+    if executor.tools[call.name].context_name is None:  # without a context it reports nothing
+        return await executor.aexecute(call, principal=context.principal, deadline=context.deadline)
     stream = executor.astream(call, principal=context.principal, deadline=context.deadline)
     async with aclosing(
         cast("AsyncGenerator[Beat | Chunk | Progress | ToolResult[Any], None]", stream)
