@@ -102,7 +102,7 @@ class _Alarm(Timer):
                 names = inner.cr_frame.f_locals
                 group = names["self"]
                 # if its body has raised, the group has taken back its cancellation itself
-                has_cancelled = names["et"] is None and group._parent_cancel_requested  # noqa: SLF001 -- nothing public tells
+                has_cancelled = names["et"] is None and group._parent_cancel_requested  # noqa: SLF001 -- there is no public attribute
                 if has_cancelled and group not in self.groups:
                     self.groups += (group,)
                     self.task.uncancel()

@@ -211,7 +211,7 @@ class Tool(Generic[ParamsT, ResultT]):
         made = cast(
             "Tool[Any, Any]", kind(name=name or read.name, description=text, handler=handler, **options)
         )
-        if made._output is not None:  # noqa: SLF001 -- of its own class
+        if made._output is not None:  # noqa: SLF001 -- a Tool too
             described = made._output.with_description(read.returns)  # noqa: SLF001 -- the same
             _put(made, "_output", described)
             _put(made, "output_schema", described.json_schema)
